@@ -1,0 +1,9 @@
+//! Every decision the Ostler node agent makes, as functions of their arguments.
+//!
+//! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses
+//! them. The host crate observes and acts, the daemon wires and tells.
+#![forbid(unsafe_code)]
+
+pub mod document;
+pub mod path;
+pub mod secret;
