@@ -5,5 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod document;
+pub mod ignition;
+pub mod malformed;
 pub mod path;
 pub mod secret;
+pub mod unit_name;
