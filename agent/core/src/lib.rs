@@ -4,6 +4,7 @@
 //! them. The host crate observes and acts, the daemon wires and tells.
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod document;
 pub mod ignition;
 pub mod malformed;
