@@ -7,6 +7,7 @@
 pub mod api;
 pub mod document;
 pub mod ignition;
+pub mod irreconcilable;
 pub mod malformed;
 pub mod path;
 pub mod secret;
