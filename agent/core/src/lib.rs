@@ -6,9 +6,15 @@
 
 pub mod api;
 pub mod document;
+pub mod extensions;
 pub mod ignition;
 pub mod irreconcilable;
+pub mod kargs;
+pub mod kernel;
 pub mod malformed;
+pub mod os_release;
 pub mod path;
+pub mod registries;
 pub mod secret;
+pub mod sensitivity;
 pub mod unit_name;
