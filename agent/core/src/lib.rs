@@ -2,19 +2,36 @@
 //!
 //! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses
 //! them. The host crate observes and acts, the daemon wires and tells.
+//!
+//! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`]. What is decided: [`diff`],
+//! [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`], [`kargs`], [`kernel`],
+//! [`extensions`], [`unit_name`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod desired;
+pub mod diff;
+pub mod disruption;
 pub mod document;
+pub mod drain;
 pub mod extensions;
+pub mod first_boot;
+#[cfg(test)]
+mod fixture;
 pub mod ignition;
 pub mod irreconcilable;
 pub mod kargs;
 pub mod kernel;
+pub mod machine_config;
 pub mod malformed;
+pub mod observed;
 pub mod os_release;
 pub mod path;
+pub mod plan;
+pub mod reconcile;
+pub mod refusal;
 pub mod registries;
 pub mod secret;
 pub mod sensitivity;
+pub mod step;
 pub mod unit_name;

@@ -1,0 +1,76 @@
+//! One thing that is done to the node so that a change takes effect.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::api::{PolicyAction, PolicyActionType};
+
+/// An action, in the words of the MachineConfiguration API.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "PolicyAction")]
+pub enum Action {
+    /// Nothing needs doing.
+    None,
+    /// Evict the node's workloads first.
+    Drain,
+    /// `systemctl daemon-reload`.
+    DaemonReload,
+    /// Reload a service.
+    Reload(String),
+    /// Restart a service.
+    Restart(String),
+    /// Reload CRI-O, and drain first if the change of `registries.conf` is not safe under running workloads.
+    Special,
+    /// Restart the machine.
+    Reboot,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("no disruption"),
+            Self::Drain => f.write_str("drain the node"),
+            Self::DaemonReload => f.write_str("reload systemd's units"),
+            Self::Reload(service) => write!(f, "reload {service}"),
+            Self::Restart(service) => write!(f, "restart {service}"),
+            Self::Special => f.write_str("reload crio.service"),
+            Self::Reboot => f.write_str("reboot"),
+        }
+    }
+}
+
+impl From<Action> for PolicyAction {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::None => Self::plain(PolicyActionType::None),
+            Action::Drain => Self::plain(PolicyActionType::Drain),
+            Action::DaemonReload => Self::plain(PolicyActionType::DaemonReload),
+            Action::Reload(service) => Self::reload(service),
+            Action::Restart(service) => Self::restart(service),
+            Action::Special => Self::plain(PolicyActionType::Special),
+            Action::Reboot => Self::plain(PolicyActionType::Reboot),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn actions_are_written_as_the_api_has_them() {
+        for (action, expected) in [
+            (Action::None, json!({"type": "None"})),
+            (
+                Action::Reload("crio.service".into()),
+                json!({"type": "Reload", "reload": {"serviceName": "crio.service"}}),
+            ),
+            (Action::Restart("a.service".into()), json!({"type": "Restart", "restart": {"serviceName": "a.service"}})),
+        ] {
+            assert_eq!(serde_json::to_value(action).unwrap(), expected);
+        }
+    }
+}

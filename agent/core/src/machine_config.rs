@@ -1,0 +1,156 @@
+//! A MachineConfig as Ostler decides on it: the cluster's object with its Ignition config parsed.
+
+use serde_json::Value;
+
+use crate::api;
+use crate::ignition::{Config, Invalid, ParseError, Source};
+use crate::malformed::{self, Malformed};
+
+/// The desired or current configuration of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineConfig {
+    /// `metadata.name`.
+    pub name: String,
+    /// The Ignition config.
+    pub ignition: Config,
+    /// Whether Ignition and the daemon would accept that config. A node may well run one that they would not.
+    pub validity: Result<(), Invalid>,
+    /// `spec.osImageURL`.
+    pub os_image: String,
+    /// `spec.baseOSExtensionsContainerImage`.
+    pub extensions_image: String,
+    /// `spec.kernelArguments`.
+    pub kernel_arguments: Vec<String>,
+    /// `spec.kernelType`, as written.
+    pub kernel_type: String,
+    /// `spec.extensions`.
+    pub extensions: Vec<String>,
+    /// `spec.fips`.
+    pub fips: bool,
+}
+
+/// Why a document holds no MachineConfig.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The document is a list or a scalar.
+    #[error("the document is not an object")]
+    NotAnObject,
+    /// The document is an Ignition config by itself.
+    #[error("the document is a bare Ignition config; a MachineConfig carries it in spec.config")]
+    BareIgnition,
+    /// The document is some other object.
+    #[error("the document is a {kind}, not a MachineConfig")]
+    OtherKind {
+        /// Its kind.
+        kind: String,
+    },
+    /// The document has no spec.
+    #[error("the document has no spec and is no MachineConfig")]
+    NoSpec,
+    /// A field of the MachineConfig has the wrong type.
+    #[error("the MachineConfig is malformed")]
+    Malformed(#[source] Malformed),
+    /// The MachineConfig is well-formed, its Ignition config is not.
+    #[error("the Ignition config of MachineConfig {name:?} cannot be read")]
+    Ignition {
+        /// The MachineConfig.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: ParseError,
+    },
+}
+
+impl MachineConfig {
+    /// The name the machine-config-operator gives to the configuration of a machine that has none.
+    pub const EMPTY: &str = "mco-empty-mc";
+
+    /// The configuration of a machine that has none yet.
+    pub fn empty() -> Self {
+        Self {
+            name: Self::EMPTY.to_owned(),
+            ignition: Config::default(),
+            validity: Ok(()),
+            os_image: String::new(),
+            extensions_image: String::new(),
+            kernel_arguments: Vec::new(),
+            kernel_type: String::new(),
+            extensions: Vec::new(),
+            fips: false,
+        }
+    }
+
+    /// Reads a parsed document. `kind` may be absent: the daemon's own copy on disk has none.
+    pub fn from_document(mut document: Value) -> Result<Self, ConfigError> {
+        let fields = document.as_object().ok_or(ConfigError::NotAnObject)?;
+        match fields.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {
+            None | Some("" | "MachineConfig") => {}
+            Some(kind) => return Err(ConfigError::OtherKind { kind: kind.chars().take(64).collect() }),
+        }
+        if !fields.contains_key("spec") {
+            let bare = fields.contains_key("ignition");
+            return Err(if bare { ConfigError::BareIgnition } else { ConfigError::NoSpec });
+        }
+        // The config is nearly all of the document; it is moved, not copied.
+        let config = document.pointer_mut("/spec/config").map(Value::take).unwrap_or_default();
+        let mut object: api::MachineConfig = malformed::read(document).map_err(ConfigError::Malformed)?;
+        object.spec.config = config;
+        Self::from_api(object)
+    }
+
+    /// Takes the cluster's object.
+    pub fn from_api(object: api::MachineConfig) -> Result<Self, ConfigError> {
+        let name = object.metadata.name.unwrap_or_default();
+        let source = match Source::parse(object.spec.config) {
+            Ok(source) => source,
+            Err(source) => return Err(ConfigError::Ignition { name, source }),
+        };
+        Ok(Self {
+            name,
+            validity: source.validate(),
+            ignition: source.into_config(),
+            os_image: object.spec.os_image_url,
+            extensions_image: object.spec.base_os_extensions_container_image,
+            kernel_arguments: object.spec.kernel_arguments,
+            kernel_type: object.spec.kernel_type,
+            extensions: object.spec.extensions,
+            fips: object.spec.fips,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_machine_configs_are_read() {
+        for (document, expected) in [
+            (json!([]), "the document is not an object"),
+            (json!({"kind": "Pod", "spec": {}}), "the document is a Pod, not a MachineConfig"),
+            (
+                json!({"ignition": {"version": "3.5.0"}}),
+                "the document is a bare Ignition config; a MachineConfig carries it in spec.config",
+            ),
+            (json!({"metadata": {"name": "x"}}), "the document has no spec and is no MachineConfig"),
+            (json!({"spec": {"osImageURL": 1}}), "the MachineConfig is malformed"),
+            (
+                json!({"metadata": {"name": "x"}, "spec": {"config": {"ignition": {"version": "9.0.0"}}}}),
+                "the Ignition config of MachineConfig \"x\" cannot be read",
+            ),
+        ] {
+            assert_eq!(MachineConfig::from_document(document).unwrap_err().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn the_daemons_copy_without_a_kind_is_read() {
+        let config =
+            json!({"metadata": {"name": "rendered-worker-1"}, "spec": {"fips": true, "kernelArguments": null}});
+        let config = MachineConfig::from_document(config).unwrap();
+        assert_eq!((config.name.as_str(), config.fips), ("rendered-worker-1", true));
+    }
+}

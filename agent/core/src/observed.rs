@@ -1,0 +1,21 @@
+//! What is known of the machine when a plan is made.
+
+use crate::machine_config::MachineConfig;
+
+/// One snapshot of the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// The configuration the machine is in.
+    pub current: MachineConfig,
+    /// The configuration the machine was installed with, if it is still known.
+    pub install_time: Option<MachineConfig>,
+    /// Whether a person has asked for the update to be forced on this machine.
+    pub forced: bool,
+}
+
+impl Observed {
+    /// A machine of which only its configuration is known.
+    pub const fn configured(current: MachineConfig) -> Self {
+        Self { current, install_time: None, forced: false }
+    }
+}

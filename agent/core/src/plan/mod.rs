@@ -1,0 +1,199 @@
+//! The plan: everything that will be done to bring a machine from what is observed to what is desired, as a value.
+//!
+//! Owns the order of steps and the refusal of targets that could only fail later. Refuses to do anything: another crate
+//! runs the steps, and undoing is a plan in the other direction.
+
+mod contents;
+mod files;
+mod units;
+mod users;
+
+#[cfg(test)]
+mod properties;
+
+use serde::Serialize;
+
+pub use files::{Exemption, LeftAlone};
+
+use crate::desired::{Desired, Rules};
+use crate::diff::{Diff, Parts};
+use crate::disruption::{Action, Cause, decide};
+use crate::drain::{self, Drain};
+use crate::first_boot;
+use crate::irreconcilable::{self, Change};
+use crate::kargs;
+use crate::kernel::KernelType;
+use crate::machine_config::MachineConfig;
+use crate::observed::Observed;
+use crate::reconcile;
+use crate::refusal::Refusal;
+use crate::step::{Deployment, Step};
+use crate::{extensions, unit_name};
+
+/// What will be done, in order, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The effects. Empty when the machine is where it should be.
+    pub steps: Vec<Step>,
+    /// What is done so that the changes take effect.
+    pub actions: Actions,
+    /// Which change causes which action.
+    pub causes: Vec<Cause>,
+    /// Whether workloads have to leave first.
+    pub drain: Drain,
+    /// Changed files that no step touches.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+impl Plan {
+    /// Whether the machine restarts.
+    pub fn reboots(&self) -> bool {
+        self.actions.list().contains(&Action::Reboot)
+    }
+}
+
+/// Actions, in the words of the rules that chose them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Actions {
+    /// By node disruption policies.
+    Policies(Vec<Action>),
+    /// By the first-boot table.
+    FirstBoot([first_boot::Action; 1]),
+}
+
+impl Actions {
+    /// The actions in the words of the policies.
+    pub fn list(&self) -> Vec<Action> {
+        match self {
+            Self::Policies(actions) => actions.clone(),
+            Self::FirstBoot([action]) => action.as_actions(),
+        }
+    }
+}
+
+/// Everything there is to say about a target, whether it is refused or not.
+#[derive(Debug)]
+pub struct Assessment {
+    /// Which parts differ.
+    pub parts: Parts,
+    /// Paths of files that differ, sorted.
+    pub changed_files: Vec<String>,
+    /// Names of units that differ, sorted.
+    pub changed_units: Vec<String>,
+    /// What differs from the install-time configuration and cannot be applied.
+    pub irreconcilable: Vec<Change>,
+    /// The plan, or why there is none.
+    pub verdict: Result<Plan, Refusal>,
+}
+
+/// Decides what has to be done. A target is refused as a whole: there is no plan for a part of it.
+pub fn plan(observed: &Observed, desired: &Desired) -> Result<Plan, Refusal> {
+    let diff = difference(observed, desired);
+    plan_difference(observed, desired, &diff)
+}
+
+/// Decides, and tells what differs even when the target is refused.
+pub fn assess(observed: &Observed, desired: &Desired) -> Assessment {
+    let diff = difference(observed, desired);
+    let installed = observed.install_time.as_ref().unwrap_or(&observed.current);
+    Assessment {
+        parts: diff.parts,
+        changed_files: diff.files.keys().map(|&path| path.to_owned()).collect(),
+        changed_units: diff.units.keys().map(|&name| name.to_owned()).collect(),
+        irreconcilable: irreconcilable::report(&installed.ignition, &desired.target.ignition),
+        verdict: plan_difference(observed, desired, &diff),
+    }
+}
+
+fn difference<'a>(observed: &'a Observed, desired: &'a Desired) -> Diff<'a> {
+    let mut diff = Diff::between(&observed.current, &desired.target);
+    diff.parts.os_update |= observed.forced;
+    diff
+}
+
+fn plan_difference(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<Plan, Refusal> {
+    let (current, target) = (&observed.current, &desired.target);
+    reconcile::check(current, target, desired.overrides)?;
+    check_names(target)?;
+    files::check_owners(&target.ignition)?;
+    let sizes = contents::sizes(&target.ignition)?;
+    let kernel_type = kernel_type(target)?;
+
+    let (actions, causes, drain) = match &desired.rules {
+        Rules::Policies(policies) => {
+            let decision = decide(diff, policies, observed.forced);
+            let drain = drain::by_policy(&decision.actions, current, target)?;
+            (Actions::Policies(decision.actions), decision.causes, drain)
+        }
+        Rules::FirstBoot => {
+            let (action, causes) = first_boot::decide(diff, observed.forced);
+            let drain = drain::at_first_boot(action, diff, current, target)?;
+            (Actions::FirstBoot([action]), causes, drain)
+        }
+    };
+    let files = files::steps(diff, target, &sizes, &desired.rules);
+    let mut steps = Vec::new();
+    if current != target || observed.forced {
+        steps.extend(stage_os(current, target, diff.parts, kernel_type));
+        steps.extend(drain.is_needed().then_some(Step::Drain));
+        steps.extend(files.writes);
+        steps.extend(units::steps(diff, target));
+        steps.extend(files.removals);
+        steps.extend(users::steps(diff.parts, &current.ignition, &target.ignition));
+        steps.push(Step::RecordConfig { config: target.name.clone() });
+        steps.extend(service_steps(&actions.list()));
+    }
+    Ok(Plan { steps, actions, causes, drain, left_alone: files.left_alone })
+}
+
+/// What the daemon would find out only when it applies the target.
+fn check_names(target: &MachineConfig) -> Result<(), Refusal> {
+    for unit in &target.ignition.units {
+        unit_name::check_unit(&unit.name).map_err(|source| Refusal::UnitName { name: unit.name.clone(), source })?;
+        for dropin in &unit.dropins {
+            let refused = |source| Refusal::DropinName { unit: unit.name.clone(), dropin: dropin.name.clone(), source };
+            unit_name::check_dropin(&dropin.name).map_err(refused)?;
+        }
+    }
+    match extensions::unknown(&target.extensions) {
+        unknown if unknown.is_empty() => Ok(()),
+        names => Err(Refusal::Extensions { names }),
+    }
+}
+
+fn kernel_type(target: &MachineConfig) -> Result<KernelType, Refusal> {
+    KernelType::parse(&target.kernel_type).map_err(|unknown| Refusal::KernelType { name: unknown.name })
+}
+
+fn stage_os(old: &MachineConfig, new: &MachineConfig, parts: Parts, kernel_type: KernelType) -> Option<Step> {
+    parts.os().then(|| {
+        Step::StageOs(Deployment {
+            image: new.os_image.clone(),
+            kernel_type,
+            extensions: new.extensions.clone(),
+            extensions_image: new.extensions_image.clone(),
+            kernel_arguments: kargs::Change::between(&old.kernel_arguments, &new.kernel_arguments),
+        })
+    })
+}
+
+/// The steps that make changes take effect. systemd reads its units first, whatever the policies' order: no service may
+/// be restarted from a text that is no longer on disk.
+fn service_steps(actions: &[Action]) -> Vec<Step> {
+    let reload = actions.contains(&Action::DaemonReload).then_some(Step::DaemonReload);
+    let rest = actions.iter().filter_map(|action| match action {
+        Action::None | Action::Drain | Action::DaemonReload => None,
+        Action::Reload(service) => Some(Step::ReloadService { service: service.clone() }),
+        Action::Restart(service) => Some(Step::RestartService { service: service.clone() }),
+        Action::Special => Some(Step::ReloadService { service: "crio.service".to_owned() }),
+        Action::Reboot => Some(Step::Reboot),
+    });
+    let mut steps: Vec<Step> = Vec::new();
+    for step in reload.into_iter().chain(rest) {
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    steps
+}

@@ -1,0 +1,151 @@
+//! The effects a plan is made of: a closed list, each step idempotent, none holding contents.
+//!
+//! A step names what it is about. The bytes, keys and hashes come from the configuration that the plan leads to.
+
+use serde::Serialize;
+
+use crate::kargs;
+use crate::kernel::KernelType;
+
+/// One effect on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Step {
+    /// Prepare one new deployment with everything that changes in the operating system.
+    StageOs(Deployment),
+    /// Have the cluster evict the node's workloads.
+    Drain,
+    /// Write a file with its mode and owner.
+    WriteFile {
+        /// Where.
+        path: String,
+        /// Permission bits.
+        mode: u32,
+        /// Owning user.
+        user: OwnerRef,
+        /// Owning group.
+        group: OwnerRef,
+        /// Size of the contents.
+        bytes: u64,
+    },
+    /// Remove a file, or restore what the operating system had there.
+    RemoveFile {
+        /// Where.
+        path: String,
+    },
+    /// Write a unit file.
+    WriteUnit {
+        /// The unit.
+        unit: String,
+        /// Size of its text.
+        bytes: u64,
+    },
+    /// Write a drop-in of a unit.
+    WriteDropin {
+        /// The unit.
+        unit: String,
+        /// The drop-in.
+        dropin: String,
+        /// Size of its text.
+        bytes: u64,
+    },
+    /// Remove a unit file, or restore what the operating system had there.
+    RemoveUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Remove a drop-in of a unit.
+    RemoveDropin {
+        /// The unit.
+        unit: String,
+        /// The drop-in.
+        dropin: String,
+    },
+    /// Make it impossible to start a unit.
+    MaskUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Make it possible again.
+    UnmaskUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Start a unit at boot; its links are made anew, so that those of an older text go.
+    EnableUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Do not start a unit at boot.
+    DisableUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Leave it to the presets whether a unit starts at boot.
+    PresetUnit {
+        /// The unit.
+        unit: String,
+    },
+    /// Replace the keys that let a user in.
+    SetSshKeys {
+        /// The user.
+        user: String,
+        /// How many keys there are then.
+        keys: usize,
+    },
+    /// Set a user's password hash.
+    SetPassword {
+        /// The user.
+        user: String,
+    },
+    /// Lock a user's password.
+    LockPassword {
+        /// The user.
+        user: String,
+    },
+    /// Record that the machine's configuration is now this one.
+    RecordConfig {
+        /// The MachineConfig.
+        config: String,
+    },
+    /// Have systemd read its units again.
+    DaemonReload,
+    /// Reload a service.
+    ReloadService {
+        /// The service.
+        service: String,
+    },
+    /// Restart a service.
+    RestartService {
+        /// The service.
+        service: String,
+    },
+    /// Restart the machine.
+    Reboot,
+}
+
+/// A user or group to be resolved on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum OwnerRef {
+    /// By number.
+    Id(u32),
+    /// By name.
+    Name(String),
+}
+
+/// The operating system as the target wants it. One deployment holds all of it, changed or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deployment {
+    /// The image, whether it changes or not.
+    pub image: String,
+    /// The kernel.
+    pub kernel_type: KernelType,
+    /// Extensions.
+    pub extensions: Vec<String>,
+    /// The image that extensions and kernels are installed from.
+    pub extensions_image: String,
+    /// What happens to the kernel arguments.
+    pub kernel_arguments: kargs::Change,
+}
