@@ -1,0 +1,48 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_ostler_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_ostler_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_ostler_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_ostler_using_subcommand
+    set -l cmd (__fish_ostler_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c ostler -n "__fish_ostler_needs_command" -s h -l help -d 'Print help'
+complete -c ostler -n "__fish_ostler_needs_command" -s V -l version -d 'Print version'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "plan" -d 'Say what a MachineConfig would change on a node, and why, without changing anything'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "diff" -d 'Say what differs from the configuration a node was installed with and can no longer be applied'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "pack" -d 'Write what packages ship beside the command'
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l from -d 'MachineConfig the node is in now, JSON or YAML, - for standard input [default: an empty machine]' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l to -d 'MachineConfig the node shall be in, JSON or YAML, - for standard input' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
+FileSystems\t'storage.filesystems'
+Raid\t'storage.raid'"
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l policy -d 'Node disruption policy: a MachineConfiguration, or its nodeDisruptionPolicy [default: the built-in policies]' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l first-boot -d 'Decide as at first boot, where no policy can be read'
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l show-contents -d 'Show how the contents of files change; files and lines that hold secrets stay masked'
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand diff" -l install-time -d 'MachineConfig the node was installed with (/etc/mcs-machine-config-content.json on a node)' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand diff" -l to -d 'MachineConfig the node shall be in, JSON or YAML, - for standard input' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand diff" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'
