@@ -1,0 +1,134 @@
+//! `cargo xtask demo`: the command at work on the shipped examples, each exit code checked.
+//!
+//! It shows and it proves that the examples, the command and its exit codes still agree. It tests nothing else.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::arguments::Arguments;
+use crate::needs::Door;
+use crate::{process, setup, workspace};
+
+/// Shown by `--help`.
+pub const USAGE: &str = "\
+cargo xtask demo
+
+Builds ostler and runs it on docs/examples, as a person would. Changes nothing on this machine.
+";
+
+/// Exit codes of `ostler` that the demo expects.
+mod exit {
+    /// The question was answered and nothing stands in the way.
+    pub const FINE: i32 = 0;
+    /// The node cannot get there from here.
+    pub const REFUSED: i32 = 3;
+    /// The node differs from what a new node would get.
+    pub const DIFFERS: i32 = 4;
+}
+
+struct Scene {
+    says: &'static str,
+    words: &'static str,
+    exit: i32,
+}
+
+const SCENES: &[Scene] = &[
+    Scene {
+        says: "A node that already has what it shall have: the plan is empty.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-current.yaml",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "New signature lookaside and time servers. With the default policy, /etc/chrony.conf costs a reboot.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-desired.yaml",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "The same change under a policy that restarts chronyd instead: no drain, no reboot.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-desired.yaml \
+                --policy docs/examples/policy.yaml",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "A new OS image and kernel arguments: one deployment, one reboot.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-reboot.yaml",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "Another disk layout. No running node can follow, so the plan is refused before anything is touched.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-new-disk.yaml",
+        exit: exit::REFUSED,
+    },
+    Scene {
+        says: "The same, where the cluster allows disks to differ: the node keeps its own and takes the rest.",
+        words: "plan --from docs/examples/worker-current.yaml --to docs/examples/worker-new-disk.yaml --overrides Disks",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "How the node, as it was installed, differs from what a new node would get.",
+        words: "diff --install-time docs/examples/worker-current.yaml --to docs/examples/worker-new-disk.yaml",
+        exit: exit::DIFFERS,
+    },
+];
+
+/// The door.
+pub fn run(arguments: Arguments) -> Result<()> {
+    arguments.finish()?;
+    setup::for_door(Door::Demo)?;
+    show()
+}
+
+/// Every scene, without the setup.
+pub fn show() -> Result<()> {
+    let program = build()?;
+    for scene in SCENES {
+        play(&program, scene)?;
+    }
+    println!(
+        "\ndemo: {} scenes played, every exit code as documented; nothing on this machine was changed.",
+        SCENES.len()
+    );
+    println!("Next: docs/README.md, `ostler plan --help`, and the configs in docs/examples.");
+    Ok(())
+}
+
+/// Builds the command without optimisation, which is several times quicker and fast enough to watch.
+pub fn build() -> Result<PathBuf> {
+    process::run(&mut process::cargo(["build", "--locked", "--quiet", "--package", "ostler"]))?;
+    Ok(workspace::target().join("debug/ostler"))
+}
+
+fn play(program: &Path, scene: &Scene) -> Result<()> {
+    println!("\n# {}\n$ ostler {}", scene.says, scene.words);
+    std::io::stdout().flush()?;
+    let status = Command::new(program)
+        .args(scene.words.split_whitespace())
+        .current_dir(workspace::root())
+        .status()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    match status.code() {
+        Some(code) if code == scene.exit => {
+            if code != exit::FINE {
+                println!("(exit code {code}, as documented)");
+            }
+            Ok(())
+        }
+        _ => bail!("expected exit code {}, got {status}: ostler {}", scene.exit, scene.words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_a_scene_names_is_shipped() {
+        let named = SCENES.iter().flat_map(|scene| scene.words.split_whitespace()).filter(|word| word.contains('/'));
+        for file in named {
+            assert!(workspace::root().join(file).is_file(), "{file}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a machine must have beyond cargo and a C compiler, and the package that brings it.
+//!
+//! To add a need, add a row. A row names the doors that cannot do without it, so that nobody installs more than they use.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A door with needs of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// `cargo xtask demo`.
+    Demo,
+    /// `cargo xtask test`.
+    Test,
+    /// `cargo xtask fuzz`, and the fuzz stage of `test`.
+    Fuzz,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// What it is and what for, for a person.
+    pub what: &'static str,
+    /// Whether this machine has it: a program on `PATH`, or `succeeds` of `pkg-config --exists` for a library.
+    pub met: fn() -> bool,
+    /// Packages on Debian and Ubuntu.
+    pub debian: &'static [&'static str],
+    /// Packages on Fedora and Enterprise Linux.
+    pub fedora: &'static [&'static str],
+    /// Doors that need it.
+    pub doors: &'static [Door],
+}
+
+/// Every need.
+pub const NEEDS: &[Need] = &[Need {
+    what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
+    met: || env::var_os("CXX").is_some() || on_path("c++"),
+    debian: &["g++"],
+    fedora: &["gcc-c++"],
+    doors: &[Door::Fuzz],
+}];
+
+/// The needs that this machine does not meet, of one door or of all.
+pub fn missing(door: Option<Door>) -> Vec<Need> {
+    let wanted = |need: &&Need| door.is_none_or(|door| need.doors.contains(&door));
+    NEEDS.iter().filter(wanted).filter(|need| !(need.met)()).copied().collect()
+}
+
+/// Whether a program of this name is on `PATH`.
+pub fn on_path(name: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|directory| executable(&directory.join(name))))
+}
+
+/// Whether a command runs and exits with 0, without showing what it prints.
+pub fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_need_names_packages_for_both_families_and_a_door() {
+        for need in NEEDS {
+            assert!(!need.debian.is_empty() && !need.fedora.is_empty() && !need.doors.is_empty(), "{}", need.what);
+        }
+    }
+
+    #[test]
+    fn a_door_asks_only_for_its_own_needs() {
+        for door in [Door::Demo, Door::Test, Door::Fuzz] {
+            assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
+        }
+        assert!(missing(Some(Door::Demo)).is_empty());
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path_and_only_if_they_can_run() {
+        assert!(on_path("sh"));
+        assert!(!on_path("ostler-no-such-program"));
+        assert!(!executable(Path::new("/etc/passwd")));
+        assert!(!executable(Path::new("/usr")));
+    }
+
+    #[test]
+    fn a_question_that_cannot_be_asked_is_answered_with_no() {
+        assert!(succeeds(&mut Command::new("true")));
+        assert!(!succeeds(&mut Command::new("false")));
+        assert!(!succeeds(&mut Command::new("ostler-no-such-program")));
+    }
+}
