@@ -37,7 +37,7 @@ Raid\t'storage.raid'"
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l policy -d 'Node disruption policy: a MachineConfiguration, or its nodeDisruptionPolicy [default: the built-in policies]' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
-complete -c ostler -n "__fish_ostler_using_subcommand plan" -l first-boot -d 'Decide as at first boot, where no policy can be read'
+complete -c ostler -n "__fish_ostler_using_subcommand plan" -l first-boot -d 'Decide as at first boot, by a fixed table; a policy has no say then'
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l show-contents -d 'Show how the contents of files change; files and lines that hold secrets stay masked'
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -l install-time -d 'MachineConfig the node was installed with (/etc/mcs-machine-config-content.json on a node)' -r -F

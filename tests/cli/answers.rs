@@ -189,3 +189,17 @@ fn what_a_config_holds_cannot_steer_a_terminal() {
         assert!(shown.contains("\\u{1b}"), "the evil name is shown, spelt out: {shown}");
     }
 }
+
+#[test]
+fn a_policy_has_no_say_at_first_boot() {
+    let files = Files::new("first-boot-policy");
+    let to = files.config("to.json", &one_file("/etc/motd", "x"));
+    let policy = files.write("policy.json", r#"{"files": [{"path": "/etc/motd", "actions": [{"type": "None"}]}]}"#);
+    let plan = |first_boot: &[&str]| {
+        let mut arguments = vec!["plan", "--to", &to, "--policy", &policy, "-o", "json"];
+        arguments.extend(first_boot);
+        ostler(&arguments).json()["actions"].clone()
+    };
+    assert_eq!(plan(&[]), serde_json::json!([{"type": "None"}]));
+    assert_eq!(plan(&["--first-boot"]), serde_json::json!(["reboot"]));
+}

@@ -85,12 +85,9 @@ fn a_policy_that_is_none_is_refused() {
 fn a_wrong_command_line_is_told_with_the_right_one() {
     let files = Files::new("command-line");
     let to = files.config("to.json", &one_file("/etc/motd", "x"));
-    let policy = files.write("policy.json", "{}");
     for (arguments, expected) in [
         (vec!["plan", "--to", &to, "--overrides", "Luks"], "possible values: Disks, FileSystems, Raid"),
-        (vec!["plan", "--to", &to, "--overrides", "disks"], "possible values: Disks, FileSystems, Raid"),
         (vec!["plan", "--to", &to, "-o", "xml"], "possible values: text, json"),
-        (vec!["plan", "--to", &to, "--first-boot", "--policy", &policy], "cannot be used with"),
         (vec!["plan", "--from", &to], "--to <FILE>"),
         (vec!["fly"], "unrecognized subcommand"),
     ] {

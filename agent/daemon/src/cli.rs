@@ -50,13 +50,13 @@ pub struct PlanOptions {
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
     /// Sections that may differ without being applied: Disks, FileSystems, Raid
-    #[arg(long, value_name = "SECTION", value_delimiter = ',')]
+    #[arg(long, value_name = "SECTION", value_delimiter = ',', ignore_case = true)]
     pub overrides: Vec<Override>,
     /// Node disruption policy: a MachineConfiguration, or its nodeDisruptionPolicy [default: the built-in policies]
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Decide as at first boot, where no policy can be read
-    #[arg(long, conflicts_with = "policy")]
+    /// Decide as at first boot, by a fixed table; a policy has no say then
+    #[arg(long)]
     pub first_boot: bool,
     /// Show how the contents of files change; files and lines that hold secrets stay masked
     #[arg(long)]
