@@ -3,7 +3,7 @@
 //! Owns the order and the duplicates of what the configuration put on the line. Refuses to touch anything that the
 //! image, the installer or a person put there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Splits an entry, or a whole command line, on white space outside double quotes.
 pub fn split(text: &str) -> Vec<String> {
@@ -27,7 +27,7 @@ pub fn split(text: &str) -> Vec<String> {
 }
 
 /// What happens to the arguments that the configuration owns.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Owned until now, in order; each names one occurrence on the line.
     pub remove: Vec<String>,

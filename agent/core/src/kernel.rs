@@ -3,10 +3,10 @@
 //! Owns names and package lists. Which architecture a node has is observed, so 64k pages on x86_64 are refused where
 //! that is known, not here.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Which kernel a node runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KernelType {
     /// The kernel of the image.
     #[default]

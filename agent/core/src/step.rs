@@ -2,13 +2,13 @@
 //!
 //! A step names what it is about. The bytes, keys and hashes come from the configuration that the plan leads to.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::kargs;
 use crate::kernel::KernelType;
 
 /// One effect on the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
     /// Prepare one new deployment with everything that changes in the operating system.
@@ -125,7 +125,7 @@ pub enum Step {
 }
 
 /// A user or group to be resolved on the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OwnerRef {
     /// By number.
@@ -135,7 +135,7 @@ pub enum OwnerRef {
 }
 
 /// The operating system as the target wants it. One deployment holds all of it, changed or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deployment {
     /// The image, whether it changes or not.

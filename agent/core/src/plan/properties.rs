@@ -144,6 +144,14 @@ proptest! {
     }
 
     #[test]
+    fn steps_come_back_from_the_journal_as_they_went((observed, desired) in request()) {
+        if let Ok(plan) = plan(&observed, &desired) {
+            let stored = serde_json::to_string(&plan.steps).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Vec<Step>>(&stored).unwrap(), plan.steps);
+        }
+    }
+
+    #[test]
     fn every_change_has_a_step_and_every_step_a_change((observed, desired) in request()) {
         if let Ok(plan) = plan(&observed, &desired) {
             check_coverage(&observed, &desired, &plan)?;
