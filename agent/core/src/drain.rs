@@ -1,7 +1,5 @@
 //! Whether the node's workloads have to leave before the update, and why.
 
-use std::fmt;
-
 use crate::diff::Diff;
 use crate::disruption::Action;
 use crate::first_boot;
@@ -28,15 +26,14 @@ impl Drain {
     pub const fn is_needed(&self) -> bool {
         !matches!(self, Self::NotNeeded)
     }
-}
 
-impl fmt::Display for Drain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Why workloads have to leave.
+    pub fn reason(&self) -> Option<String> {
         match self {
-            Self::NotNeeded => f.write_str("no, workloads go on running"),
-            Self::BeforeReboot => f.write_str("yes, because the node reboots"),
-            Self::ByPolicy => f.write_str("yes, because a policy asks for it"),
-            Self::UnsafeRegistries(hazard) => write!(f, "yes, because {hazard} in {}", registries::PATH),
+            Self::NotNeeded => None,
+            Self::BeforeReboot => Some("the node reboots".to_owned()),
+            Self::ByPolicy => Some("a policy asks for it".to_owned()),
+            Self::UnsafeRegistries(hazard) => Some(format!("{hazard} in {}", registries::PATH)),
         }
     }
 }

@@ -70,7 +70,7 @@ impl<'a> PlanDocument<'a> {
             changes: plan.map(|plan| plan.causes.iter().map(explanation).collect()).unwrap_or_default(),
             actions: plan.map_or(Actions::Policies(Vec::new()), |plan| plan.actions.clone()),
             drain: plan.is_some_and(|plan| plan.drain.is_needed()),
-            drain_reason: plan.map(|plan| plan.drain.to_string()),
+            drain_reason: plan.and_then(|plan| plan.drain.reason()),
             reboot: plan.is_some_and(ostler_core::plan::Plan::reboots),
             irreconcilable: &assessment.irreconcilable,
             steps: plan.map(|plan| plan.steps.as_slice()).unwrap_or_default(),

@@ -79,8 +79,7 @@ fn planned(plan: &Plan, first_boot: bool) -> String {
     } else {
         let _ = writeln!(text, "{}\n{}", styled(HEADING, "Changes"), causes(plan, first_boot));
     }
-    let _ =
-        writeln!(text, "{}  {}", styled(HEADING, "Drain "), answer(plan.drain.is_needed(), &plan.drain.to_string()));
+    let _ = writeln!(text, "{}  {}", styled(HEADING, "Drain "), drain(plan));
     let _ = writeln!(text, "{}  {}", styled(HEADING, "Reboot"), answer(plan.reboots(), &reboot(plan)));
     let _ = writeln!(text, "\n{}", styled(HEADING, "Steps"));
     let width = plan.steps.len().to_string().len();
@@ -97,6 +96,13 @@ fn planned(plan: &Plan, first_boot: bool) -> String {
 fn section(heading: &str, lines: impl Iterator<Item = String>) -> String {
     let lines: String = lines.map(|line| format!("  {line}\n")).collect();
     if lines.is_empty() { lines } else { format!("\n{}\n{lines}", styled(HEADING, heading)) }
+}
+
+fn drain(plan: &Plan) -> String {
+    match plan.drain.reason() {
+        Some(reason) => answer(true, &format!("yes, because {reason}")),
+        None => answer(false, "no, workloads go on running"),
+    }
 }
 
 fn answer(yes: bool, text: &str) -> String {
