@@ -1,0 +1,276 @@
+//! Files, directories and links, each as it is now and as far as it is known to be on the disk.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use nix::errno::Errno;
+
+use crate::disk::{Attributes, RootPath};
+
+pub(super) type Ino = u64;
+
+pub(super) const ROOT: Ino = 0;
+
+/// Linux gives up after as many links on one way.
+const MOST_HOPS: usize = 40;
+
+/// One file, directory or link, whatever names it has.
+#[derive(Clone)]
+pub(super) struct Inode {
+    pub(super) filesystem: u32,
+    pub(super) attributes: Versions,
+    pub(super) body: Body,
+}
+
+#[derive(Clone)]
+pub(super) enum Body {
+    File(Contents),
+    Directory(Entries),
+    /// A link's target comes with its name, because no call could sync it by itself.
+    Link(String),
+}
+
+/// Attributes that are durable, and those given since.
+#[derive(Clone)]
+pub(super) struct Versions {
+    pub(super) durable: Attributes,
+    pub(super) pending: Vec<Attributes>,
+}
+
+impl Versions {
+    pub(super) fn settled(durable: Attributes) -> Self {
+        Self { durable, pending: Vec::new() }
+    }
+
+    pub(super) fn now(&self) -> Attributes {
+        self.pending.last().copied().unwrap_or(self.durable)
+    }
+
+    fn sync(&mut self) {
+        self.durable = self.now();
+        self.pending.clear();
+    }
+}
+
+/// A file's bytes. The disk never writes over a file, so that those not synced have no older version.
+#[derive(Clone, Default)]
+pub(super) struct Contents {
+    pub(super) bytes: Vec<u8>,
+    pub(super) synced: bool,
+    /// A sync has failed: the kernel forgot that these bytes are not on the disk, and no later sync writes them.
+    pub(super) forgotten: bool,
+}
+
+/// Changes to names of one directory that happen together or not at all.
+pub(super) type Change = Vec<(String, Option<Ino>)>;
+
+/// A directory's names.
+#[derive(Clone, Default)]
+pub(super) struct Entries {
+    pub(super) now: BTreeMap<String, Ino>,
+    pub(super) durable: BTreeMap<String, Ino>,
+    pub(super) pending: Vec<Change>,
+}
+
+impl Entries {
+    pub(super) fn settled(names: BTreeMap<String, Ino>) -> Self {
+        Self { durable: names.clone(), now: names, pending: Vec::new() }
+    }
+
+    fn change(&mut self, change: Change) {
+        apply(&mut self.now, &change);
+        self.pending.push(change);
+    }
+
+    fn sync(&mut self) {
+        self.durable.clone_from(&self.now);
+        self.pending.clear();
+    }
+}
+
+/// Makes a change to a set of names.
+pub(super) fn apply(names: &mut BTreeMap<String, Ino>, change: &Change) {
+    for (name, ino) in change {
+        match ino {
+            Some(ino) => names.insert(name.clone(), *ino),
+            None => names.remove(name),
+        };
+    }
+}
+
+/// Where a path leads: a name in a directory, and what has it.
+pub(super) struct Place {
+    pub(super) directory: Ino,
+    pub(super) name: String,
+    pub(super) found: Option<Ino>,
+}
+
+impl Place {
+    pub(super) fn existing(&self) -> io::Result<Ino> {
+        self.found.ok_or_else(|| Errno::ENOENT.into())
+    }
+
+    pub(super) fn vacant(&self) -> io::Result<()> {
+        self.found.map_or(Ok(()), |_| Err(Errno::EEXIST.into()))
+    }
+}
+
+/// All inodes of a disk.
+#[derive(Clone)]
+pub(super) struct Inodes {
+    table: BTreeMap<Ino, Inode>,
+    next: Ino,
+}
+
+impl Inodes {
+    /// A disk with nothing but its root.
+    pub(super) fn new() -> Self {
+        let attributes = Versions::settled(Attributes { mode: 0o755, uid: 0, gid: 0 });
+        Self::from_table(
+            [(ROOT, Inode { filesystem: 0, attributes, body: Body::Directory(Entries::default()) })].into(),
+        )
+    }
+
+    pub(super) fn from_table(table: BTreeMap<Ino, Inode>) -> Self {
+        let next = table.last_key_value().map_or(ROOT, |(ino, _)| *ino) + 1;
+        Self { table, next }
+    }
+
+    pub(super) fn get(&self, ino: Ino) -> io::Result<&Inode> {
+        self.table.get(&ino).ok_or_else(|| Errno::ESTALE.into())
+    }
+
+    pub(super) fn get_mut(&mut self, ino: Ino) -> io::Result<&mut Inode> {
+        self.table.get_mut(&ino).ok_or_else(|| Errno::ESTALE.into())
+    }
+
+    pub(super) fn names(&self, ino: Ino) -> io::Result<&BTreeMap<String, Ino>> {
+        match &self.get(ino)?.body {
+            Body::Directory(entries) => Ok(&entries.now),
+            Body::File(_) | Body::Link(_) => Err(Errno::ENOTDIR.into()),
+        }
+    }
+
+    /// Walks to a path, through links but the last element, never above the root.
+    pub(super) fn locate(&self, path: &RootPath) -> io::Result<Place> {
+        let directory = match path.parent() {
+            Some(parent) => self.walk(&parent)?,
+            None => ROOT,
+        };
+        let found = self.names(directory)?.get(path.name()).copied();
+        Ok(Place { directory, name: path.name().to_owned(), found })
+    }
+
+    fn walk(&self, path: &RootPath) -> io::Result<Ino> {
+        let mut above = Vec::new();
+        let mut current = ROOT;
+        let mut left: Vec<&str> = path.as_str().rsplit('/').collect();
+        let mut hops = 0;
+        while let Some(element) = left.pop() {
+            match element {
+                "" | "." => continue,
+                ".." => {
+                    current = above.pop().unwrap_or(ROOT);
+                    continue;
+                }
+                _ => {}
+            }
+            let next = *self.names(current)?.get(element).ok_or(Errno::ENOENT)?;
+            match &self.get(next)?.body {
+                Body::Directory(_) => above.push(std::mem::replace(&mut current, next)),
+                Body::File(_) => return Err(Errno::ENOTDIR.into()),
+                Body::Link(_) if hops == MOST_HOPS => return Err(Errno::ELOOP.into()),
+                Body::Link(target) => {
+                    hops += 1;
+                    if target.starts_with('/') {
+                        above.clear();
+                        current = ROOT;
+                    }
+                    left.extend(target.rsplit('/'));
+                }
+            }
+        }
+        Ok(current)
+    }
+
+    /// Whether a directory is another or stands anywhere below it.
+    pub(super) fn holds(&self, above: Ino, directory: Ino) -> bool {
+        let mut left = vec![above];
+        while let Some(ino) = left.pop() {
+            if ino == directory {
+                return true;
+            }
+            left.extend(self.names(ino).into_iter().flat_map(BTreeMap::values));
+        }
+        false
+    }
+
+    /// Adds an inode under a name, on its directory's filesystem.
+    pub(super) fn add(&mut self, place: &Place, attributes: Versions, body: Body) -> io::Result<Ino> {
+        let filesystem = self.get(place.directory)?.filesystem;
+        let ino = self.next;
+        self.change(place.directory, vec![(place.name.clone(), Some(ino))])?;
+        self.next += 1;
+        self.table.insert(ino, Inode { filesystem, attributes, body });
+        Ok(ino)
+    }
+
+    /// Changes names in a directory. The inodes stay: a crash may bring their names back.
+    pub(super) fn change(&mut self, directory: Ino, change: Change) -> io::Result<()> {
+        match &mut self.get_mut(directory)?.body {
+            Body::Directory(entries) => entries.change(change),
+            Body::File(_) | Body::Link(_) => return Err(Errno::ENOTDIR.into()),
+        }
+        Ok(())
+    }
+
+    pub(super) fn sync(&mut self, ino: Ino) -> io::Result<()> {
+        sync(self.get_mut(ino)?);
+        Ok(())
+    }
+
+    pub(super) fn sync_filesystem(&mut self, filesystem: u32) {
+        self.on(filesystem).for_each(sync);
+    }
+
+    /// After a failed sync of a file, or of the filesystem.
+    pub(super) fn forget(&mut self, ino: Option<Ino>, filesystem: u32) {
+        match ino.and_then(|ino| self.table.get_mut(&ino)) {
+            Some(inode) => forget(inode),
+            None => self.on(filesystem).for_each(forget),
+        }
+    }
+
+    /// Makes a directory and what is below it from now on a filesystem of its own.
+    pub(super) fn mount(&mut self, ino: Ino) -> io::Result<()> {
+        self.names(ino)?;
+        let filesystem = self.table.values().map(|inode| inode.filesystem).max().unwrap_or(0) + 1;
+        let mut left = vec![ino];
+        while let Some(ino) = left.pop() {
+            if let Ok(names) = self.names(ino) {
+                left.extend(names.values());
+            }
+            self.get_mut(ino)?.filesystem = filesystem;
+        }
+        Ok(())
+    }
+
+    fn on(&mut self, filesystem: u32) -> impl Iterator<Item = &mut Inode> {
+        self.table.values_mut().filter(move |inode| inode.filesystem == filesystem)
+    }
+}
+
+fn sync(inode: &mut Inode) {
+    inode.attributes.sync();
+    match &mut inode.body {
+        Body::File(contents) => contents.synced |= !contents.forgotten,
+        Body::Directory(entries) => entries.sync(),
+        Body::Link(_) => {}
+    }
+}
+
+fn forget(inode: &mut Inode) {
+    if let Body::File(contents) = &mut inode.body {
+        contents.forgotten |= !contents.synced;
+    }
+}

@@ -1,0 +1,69 @@
+//! A whole disk at a glance, to compare before and after.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+
+use super::inode::{Body, Inodes, ROOT};
+use crate::disk::Attributes;
+
+/// What stands at one path.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Node {
+    /// A regular file.
+    File {
+        /// Its bytes, which `Debug` tells apart but does not show.
+        contents: Vec<u8>,
+        /// Its mode and owner.
+        attributes: Attributes,
+    },
+    /// A directory.
+    Directory {
+        /// Its mode and owner.
+        attributes: Attributes,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it points, as written in it.
+        target: String,
+    },
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { contents, attributes: Attributes { mode, uid, gid } } => {
+                let mut hasher = DefaultHasher::new();
+                contents.hash(&mut hasher);
+                write!(f, "file {mode:04o} {uid}:{gid}, {} bytes, #{:016x}", contents.len(), hasher.finish())
+            }
+            Self::Directory { attributes: Attributes { mode, uid, gid } } => {
+                write!(f, "directory {mode:04o} {uid}:{gid}")
+            }
+            Self::Link { target } => write!(f, "link to {target}"),
+        }
+    }
+}
+
+/// Everything below the root by its path.
+pub(super) fn tree(inodes: &Inodes) -> io::Result<BTreeMap<String, Node>> {
+    let mut nodes = BTreeMap::new();
+    let mut left = vec![(String::new(), ROOT)];
+    while let Some((path, ino)) = left.pop() {
+        let inode = inodes.get(ino)?;
+        let attributes = inode.attributes.now();
+        let node = match &inode.body {
+            Body::File(contents) => Node::File { contents: contents.bytes.clone(), attributes },
+            Body::Link(target) => Node::Link { target: target.clone() },
+            Body::Directory(entries) => {
+                left.extend(entries.now.iter().map(|(name, ino)| (format!("{path}/{name}"), *ino)));
+                Node::Directory { attributes }
+            }
+        };
+        if ino != ROOT {
+            nodes.insert(path, node);
+        }
+    }
+    Ok(nodes)
+}

@@ -1,0 +1,110 @@
+//! The machine's files, as the few operations whose durability matters.
+//!
+//! Owns the seam between what is done to files and what they are stored on. Refuses to know what a file is for. Nothing
+//! here is atomic or durable but what is said to be: those who need more build it from these operations.
+
+#[cfg(any(test, feature = "fault-injection"))]
+pub mod memory;
+mod path;
+mod root;
+
+use std::ffi::OsString;
+use std::io;
+
+pub use path::{PathError, RootPath};
+pub use root::{RootDisk, RootLock};
+
+/// What stands at a path, the last element itself and not what it may link to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Permission bits, at most 07777.
+    pub mode: u32,
+    /// Owning user.
+    pub uid: u32,
+    /// Owning group.
+    pub gid: u32,
+    /// Bytes, for a file.
+    pub size: u64,
+}
+
+/// Kinds of directory entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A device, socket or pipe.
+    Special,
+}
+
+/// Mode and owner that a new file gets before it can be seen under its final name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Permission bits.
+    pub mode: u32,
+    /// Owning user.
+    pub uid: u32,
+    /// Owning group.
+    pub gid: u32,
+}
+
+/// Operations on files below one root directory. No path leads out of it, whatever links it passes.
+///
+/// Durability is POSIX's: contents are safe after [`Disk::sync`] of the file, a name (created, renamed or removed) after
+/// [`Disk::sync`] of its directory, and [`Disk::sync_filesystem`] does both for everything on a filesystem. A rename
+/// replaces its target atomically; that is all that is atomic.
+pub trait Disk {
+    /// Held while the lock on a file is.
+    type Lock;
+
+    /// What stands at the path; `None` when nothing does, nor when something on the way is no directory.
+    fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>>;
+
+    /// A regular file's bytes. One that is longer than `most` is an error of kind `FileTooLarge`, anything else at the
+    /// path an error too; a link at the path is not followed.
+    fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>>;
+
+    /// Where a symbolic link points, as written in it.
+    fn read_link(&self, path: &RootPath) -> io::Result<OsString>;
+
+    /// Names in a directory, sorted.
+    fn list(&self, directory: &RootPath) -> io::Result<Vec<OsString>>;
+
+    /// Makes one directory; its parent exists.
+    fn make_directory(&self, path: &RootPath, attributes: Attributes) -> io::Result<()>;
+
+    /// Makes a file that was not there, with all its contents. Not durable yet.
+    fn create(&self, path: &RootPath, contents: &[u8], attributes: Attributes) -> io::Result<()>;
+
+    /// Makes a symbolic link that was not there.
+    fn link(&self, path: &RootPath, target: &str) -> io::Result<()>;
+
+    /// Changes mode and owner of a file or directory, never through a link.
+    fn set_attributes(&self, path: &RootPath, attributes: Attributes) -> io::Result<()>;
+
+    /// Gives a file or link another name on the same filesystem, replacing a file or link that has it.
+    fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()>;
+
+    /// Removes a file or link, never a directory.
+    fn remove(&self, path: &RootPath) -> io::Result<()>;
+
+    /// Removes an empty directory.
+    fn remove_directory(&self, path: &RootPath) -> io::Result<()>;
+
+    /// Makes a file's contents, or a directory's names, durable.
+    fn sync(&self, path: &RootPath) -> io::Result<()>;
+
+    /// Makes everything on the filesystem that holds the path durable.
+    fn sync_filesystem(&self, path: &RootPath) -> io::Result<()>;
+
+    /// Which filesystem holds what stands at the path, as a number that differs between filesystems.
+    fn filesystem(&self, path: &RootPath) -> io::Result<u64>;
+
+    /// Takes the lock on a file, which is made if it is not there; `None` when another process holds it.
+    fn lock(&self, path: &RootPath) -> io::Result<Option<Self::Lock>>;
+}

@@ -1,0 +1,210 @@
+//! The disk of a real machine, as a capability on one directory.
+//!
+//! Owns the system calls behind [`Disk`] and their order. Refuses to know why anything is written, and to find anything
+//! by a path that the kernel did not resolve within the root in the same call. SELinux labels are the caller's.
+
+mod owner;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use nix::dir::Dir;
+use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat, renameat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{UnlinkatFlags, symlinkat, syncfs, unlinkat};
+
+use super::{Attributes, Disk, Kind, RootPath, Stat};
+use owner::Grant;
+use place::{Place, retry, unfit, walk};
+
+/// No directory that is listed has more names; one that does is not ours, and would only cost memory.
+const MOST_NAMES: usize = 1 << 20;
+/// A lock file that is replaced more often than this while it is being locked is somebody's attack.
+const LOCK_TRIES: usize = 100;
+
+/// The files below a directory of the machine; nothing outside it can be reached through this.
+#[derive(Debug)]
+pub struct RootDisk {
+    root: OwnedFd,
+}
+
+/// Held while the lock on a file is; given back when dropped.
+#[derive(Debug)]
+pub struct RootLock(File);
+
+impl Drop for RootLock {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock with a child that was forked and has not yet come to its exec. A failure is
+        // no loss: the descriptor is closed next.
+        let _ = self.0.unlock();
+    }
+}
+
+impl RootDisk {
+    /// Takes hold of a root directory. It stays the same one, whatever is done to its name later.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let root = retry(|| openat(AT_FDCWD, directory, flags, Mode::empty()))?;
+        // A kernel that cannot walk safely is named now and not in the middle of a change.
+        walk(root.as_fd(), "/")?;
+        Ok(Self { root })
+    }
+
+    fn place<'p>(&self, path: &'p RootPath) -> io::Result<Place<'p>> {
+        Place::find(self.root.as_fd(), path)
+    }
+}
+
+impl Disk for RootDisk {
+    type Lock = RootLock;
+
+    fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>> {
+        match self.place(path).and_then(|place| place.stat()) {
+            Ok(stat) => Ok(Some(stat)),
+            // Below something that is no directory there is nothing, just as below something missing.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn filesystem(&self, path: &RootPath) -> io::Result<u64> {
+        self.place(path)?.device()
+    }
+
+    fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>> {
+        let (file, stat) = self.place(path)?.open_existing(&[Kind::File])?;
+        if stat.size > most {
+            return Err(too_large(most));
+        }
+        let mut contents = Vec::new();
+        contents.try_reserve_exact(usize::try_from(stat.size).unwrap_or(usize::MAX))?;
+        // One byte more than is allowed tells a file that grew meanwhile, or whose size the kernel does not say.
+        file.take(most.saturating_add(1)).read_to_end(&mut contents)?;
+        if u64::try_from(contents.len()).unwrap_or(u64::MAX) > most {
+            return Err(too_large(most));
+        }
+        Ok(contents)
+    }
+
+    fn read_link(&self, path: &RootPath) -> io::Result<OsString> {
+        let place = self.place(path)?;
+        retry(|| readlinkat(&place.parent, place.name))
+    }
+
+    fn list(&self, directory: &RootPath) -> io::Result<Vec<OsString>> {
+        let file = self.place(directory)?.open(OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty())?;
+        let mut entries = Dir::from_fd(file.into())?;
+        let mut names = Vec::new();
+        for entry in entries.iter() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            if names.len() == MOST_NAMES {
+                return Err(io::Error::other(format!("the directory has more than {MOST_NAMES} names")));
+            }
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn make_directory(&self, path: &RootPath, attributes: Attributes) -> io::Result<()> {
+        let grant = Grant::new(attributes)?;
+        let place = self.place(path)?;
+        retry(|| mkdirat(&place.parent, place.name, Mode::S_IRWXU))?;
+        let made = place
+            .open(OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty())
+            .and_then(|directory| grant.give(&directory));
+        if made.is_err() {
+            // The first error is the one that counts. Only an empty directory goes, so nobody else's work is lost.
+            let _ = unlinkat(&place.parent, place.name, UnlinkatFlags::RemoveDir);
+        }
+        made
+    }
+
+    fn create(&self, path: &RootPath, contents: &[u8], attributes: Attributes) -> io::Result<()> {
+        let grant = Grant::new(attributes)?;
+        let place = self.place(path)?;
+        let mut file = place.open(OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        let made = file.write_all(contents).and_then(|()| grant.give(&file));
+        if made.is_err() {
+            place.withdraw(&file);
+        }
+        made
+    }
+
+    fn link(&self, path: &RootPath, target: &str) -> io::Result<()> {
+        let place = self.place(path)?;
+        retry(|| symlinkat(target, &place.parent, place.name))
+    }
+
+    fn set_attributes(&self, path: &RootPath, attributes: Attributes) -> io::Result<()> {
+        let grant = Grant::new(attributes)?;
+        let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
+        grant.give(&file)
+    }
+
+    fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        // The kernel would move a directory too, over an empty one. One that comes in after this look is moved within
+        // the root all the same.
+        match from.stat()?.kind {
+            Kind::File | Kind::Link => {}
+            kind @ (Kind::Directory | Kind::Special) => return Err(unfit(kind)),
+        }
+        retry(|| renameat(&from.parent, from.name, &to.parent, to.name))
+    }
+
+    fn remove(&self, path: &RootPath) -> io::Result<()> {
+        let place = self.place(path)?;
+        retry(|| unlinkat(&place.parent, place.name, UnlinkatFlags::NoRemoveDir))
+    }
+
+    fn remove_directory(&self, path: &RootPath) -> io::Result<()> {
+        let place = self.place(path)?;
+        retry(|| unlinkat(&place.parent, place.name, UnlinkatFlags::RemoveDir))
+    }
+
+    fn sync(&self, path: &RootPath) -> io::Result<()> {
+        let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
+        file.sync_all()
+    }
+
+    fn sync_filesystem(&self, path: &RootPath) -> io::Result<()> {
+        let place = self.place(path)?;
+        let file = match place.stat()?.kind {
+            Kind::File | Kind::Directory => place.open_existing(&[Kind::File, Kind::Directory])?.0,
+            // These cannot be opened, and stand on the filesystem that holds their directory.
+            Kind::Link | Kind::Special => place.open_parent()?,
+        };
+        retry(|| syncfs(&file))
+    }
+
+    fn lock(&self, path: &RootPath) -> io::Result<Option<RootLock>> {
+        let place = self.place(path)?;
+        for _ in 0..LOCK_TRIES {
+            let file = place.open_or_create()?;
+            match file.try_lock() {
+                // A lock on a file that lost its name meanwhile would keep nobody out.
+                Ok(()) if place.holds(&file)? => return Ok(Some(RootLock(file))),
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Err(io::Error::new(ErrorKind::ResourceBusy, "the lock file keeps being replaced by another process"))
+    }
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("the file is longer than {most} bytes"))
+}

@@ -1,0 +1,205 @@
+//! Where a path leads: the directory that holds its last element, held open, and that element's name.
+//!
+//! Owns the only walk along a path. What is done at a place is done relative to the open directory and never through a
+//! link, so directories that become links meanwhile change nothing.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::super::{Kind, RootPath, Stat};
+
+/// The kernel gives up a walk through `..` whenever anything on the machine is renamed meanwhile; it is begun anew this
+/// often.
+const WALK_TRIES: usize = 1000;
+
+/// An open directory and a name in it, at which there may be nothing.
+#[derive(Debug)]
+pub(super) struct Place<'p> {
+    /// Opened for its place only: it can be acted in but neither listed nor synced.
+    pub(super) parent: OwnedFd,
+    /// One element, never `.` or `..`.
+    pub(super) name: &'p str,
+}
+
+impl<'p> Place<'p> {
+    /// Walks to a path's directory. Links on the way are followed, an absolute one or `..` no further than to the root.
+    pub(super) fn find(root: BorrowedFd<'_>, path: &'p RootPath) -> io::Result<Self> {
+        let above = path.parent();
+        let parent = walk(root, above.as_ref().map_or("/", RootPath::as_str))?;
+        Ok(Self { parent, name: path.name() })
+    }
+
+    /// What stands here.
+    pub(super) fn stat(&self) -> io::Result<Stat> {
+        self.raw_stat().map(|stat| stat_of(&stat))
+    }
+
+    /// Opens what stands here, or makes it, as `flags` say; never through a link and never waiting for a pipe's other end.
+    pub(super) fn open(&self, flags: OFlag, mode: Mode) -> io::Result<File> {
+        let always = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        retry(|| openat(&self.parent, self.name, flags | always, mode)).map(File::from)
+    }
+
+    /// Opens what stands here for reading if it is of one of these kinds.
+    pub(super) fn open_existing(&self, kinds: &[Kind]) -> io::Result<(File, Stat)> {
+        // Merely opening a device can do something, so it is looked at first; what was opened is looked at again because
+        // it may be another thing by then.
+        check(self.stat()?, kinds)?;
+        let file = self.open(OFlag::O_RDONLY, Mode::empty())?;
+        let stat = check(stat_of(&retry(|| fstat(&file))?), kinds)?;
+        Ok((file, stat))
+    }
+
+    /// Opens the regular file that stands here, or makes an empty one that only its owner can use.
+    pub(super) fn open_or_create(&self) -> io::Result<File> {
+        match self.stat() {
+            Ok(stat) => check(stat, &[Kind::File]).map(drop)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let file = self.open(OFlag::O_RDWR | OFlag::O_CREAT, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        check(stat_of(&retry(|| fstat(&file))?), &[Kind::File])?;
+        Ok(file)
+    }
+
+    /// Opens the directory that holds this place such that it can be synced.
+    pub(super) fn open_parent(&self) -> io::Result<File> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        retry(|| openat(&self.parent, ".", flags, Mode::empty())).map(File::from)
+    }
+
+    /// Whether this very file stands here.
+    pub(super) fn holds(&self, file: &File) -> io::Result<bool> {
+        let open = retry(|| fstat(file))?;
+        match self.raw_stat() {
+            Ok(here) => Ok((here.st_dev, here.st_ino) == (open.st_dev, open.st_ino)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes back a file that could not be finished, unless its name went to another one. A failure is not told: the
+    /// error that led here is the one that counts.
+    pub(super) fn withdraw(&self, file: &File) {
+        if matches!(self.holds(file), Ok(true)) {
+            let _ = retry(|| unlinkat(&self.parent, self.name, UnlinkatFlags::NoRemoveDir));
+        }
+    }
+
+    /// The number of the filesystem that holds what stands here.
+    pub(super) fn device(&self) -> io::Result<u64> {
+        self.raw_stat().map(|stat| stat.st_dev)
+    }
+
+    fn raw_stat(&self) -> io::Result<FileStat> {
+        retry(|| fstatat(&self.parent, self.name, AtFlags::AT_SYMLINK_NOFOLLOW))
+    }
+}
+
+/// Opens a directory below the root for its place, resolved by the kernel as if the root were the machine's.
+pub(super) fn walk(root: BorrowedFd<'_>, directory: &str) -> io::Result<OwnedFd> {
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+    // Relative, so that the walk begins at the root even if the kernel were ever told less about resolving.
+    let relative = match directory.trim_start_matches('/') {
+        "" => ".",
+        below => below,
+    };
+    for _ in 0..WALK_TRIES {
+        match openat2(root, relative, how) {
+            Ok(directory) => return Ok(directory),
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
+            Err(errno) => return Err(walk_error(errno)),
+        }
+    }
+    Err(io::Error::new(ErrorKind::ResourceBusy, "directories on the way keep being renamed by another process"))
+}
+
+fn walk_error(errno: Errno) -> io::Error {
+    match errno {
+        // Opening a directory for its place is permitted to everybody, so this is a filter that does not know the call.
+        Errno::ENOSYS | Errno::EPERM => io::Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the system call openat2 is needed (Linux 5.6, and a container runtime that lets it pass): {errno}"
+            ),
+        ),
+        errno => errno.into(),
+    }
+}
+
+/// Repeats a call that a signal interrupted.
+pub(super) fn retry<T>(mut call: impl FnMut() -> nix::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::EINTR) => {}
+            result => return result.map_err(io::Error::from),
+        }
+    }
+}
+
+/// The error for a thing of a kind that an operation is not for.
+pub(super) fn unfit(kind: Kind) -> io::Error {
+    let (error, what) = match kind {
+        Kind::File => (ErrorKind::NotADirectory, "a regular file"),
+        Kind::Directory => (ErrorKind::IsADirectory, "a directory"),
+        Kind::Link => (ErrorKind::InvalidInput, "a symbolic link, which is not followed"),
+        Kind::Special => (ErrorKind::InvalidInput, "a device, socket or pipe"),
+    };
+    io::Error::new(error, format!("the path is {what}"))
+}
+
+fn check(stat: Stat, kinds: &[Kind]) -> io::Result<Stat> {
+    if kinds.contains(&stat.kind) { Ok(stat) } else { Err(unfit(stat.kind)) }
+}
+
+fn stat_of(raw: &FileStat) -> Stat {
+    let format = SFlag::from_bits_truncate(raw.st_mode) & SFlag::S_IFMT;
+    let kind = match format {
+        SFlag::S_IFREG => Kind::File,
+        SFlag::S_IFDIR => Kind::Directory,
+        SFlag::S_IFLNK => Kind::Link,
+        _ => Kind::Special,
+    };
+    Stat {
+        kind,
+        mode: raw.st_mode & 0o7777,
+        uid: raw.st_uid,
+        gid: raw.st_gid,
+        size: u64::try_from(raw.st_size).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_or_filter_without_openat2_is_named() {
+        for errno in [Errno::ENOSYS, Errno::EPERM] {
+            let error = walk_error(errno);
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.to_string().contains("openat2") && error.to_string().contains("Linux 5.6"), "{error}");
+        }
+        assert_eq!(walk_error(Errno::EACCES).kind(), ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn an_interrupted_call_is_repeated_and_a_failed_one_is_not() {
+        let mut calls = 0;
+        let result = retry(|| {
+            calls += 1;
+            if calls < 3 { Err(Errno::EINTR) } else { Ok(calls) }
+        });
+        assert_eq!(result.unwrap(), 3);
+        let error = retry(|| Err::<(), _>(Errno::EIO)).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::EIO as i32));
+    }
+}
