@@ -4,4 +4,6 @@
 //! keeps everything in memory and loses at a crash what POSIX lets it lose.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod disk;
+pub mod journal;

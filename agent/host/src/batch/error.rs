@@ -1,0 +1,177 @@
+//! What can go wrong with a batch, told by how much of it has happened. Never holds contents.
+
+use std::fmt;
+use std::io;
+
+use crate::disk::RootPath;
+
+/// Why a batch was not applied, or not wholly.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The tag could not be part of a file's name.
+    #[error("a transaction's tag is 1 to 64 ASCII letters, digits, \"-\" or \"_\"")]
+    Tag,
+    /// More files than one batch may have.
+    #[error("the batch has {count} files, more than the {most} allowed: split it")]
+    TooMany {
+        /// How many it has.
+        count: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// Refused before anything was written.
+    #[error("{path}: {why}; nothing was changed")]
+    Refused {
+        /// The target, or the element above it that is in the way.
+        path: RootPath,
+        /// What is wrong with it.
+        why: Refusal,
+    },
+    /// Failed before the first file was replaced; the tree is as it was.
+    #[error("could not {operation} {path}; nothing was changed")]
+    Untouched {
+        /// What was being done.
+        operation: Operation,
+        /// What it was done to.
+        path: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+    /// Failed before the first file was replaced, and a temporary file or new directory could not be taken away again.
+    #[error("could not {operation} {path}; no file was changed, but {left} could not be removed again")]
+    Residue {
+        /// What was being done.
+        operation: Operation,
+        /// What it was done to.
+        path: RootPath,
+        /// The first thing that is still there; a sweep removes it.
+        left: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+    /// Failed when some files were already replaced or removed, each as a whole.
+    #[error("could not {operation} {path} after other files were changed: apply the batch again, or its reverse")]
+    Partial {
+        /// What was being done.
+        operation: Operation,
+        /// What it was done to.
+        path: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+    /// Leftovers could not be swept; no file but leftovers was touched.
+    #[error("could not {operation} {path} while sweeping up after an interrupted transaction")]
+    Sweep {
+        /// What was being done.
+        operation: Operation,
+        /// What it was done to.
+        path: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+}
+
+/// Why a path cannot be written or removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A directory stands at the target.
+    #[error("a directory is in the way")]
+    Directory,
+    /// A device, socket or pipe stands at the target.
+    #[error("a device, socket or pipe is in the way")]
+    Special,
+    /// Something that is no directory stands above the target.
+    #[error("is to hold other files but is not a directory")]
+    NotADirectory,
+    /// The path is named more than once.
+    #[error("is in the batch more than once")]
+    Repeated,
+    /// The path is a file in the batch and a directory of another file in it.
+    #[error("is a file in the batch and the directory of another")]
+    Nested,
+    /// The name is one that temporaries have.
+    #[error("names that start with \".ostler-\" are kept for temporary files")]
+    Reserved,
+    /// No temporary can have a name beside it.
+    #[error("the path is too long for a temporary file beside it")]
+    TooLong,
+}
+
+/// What was being done when the disk failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Looking at what is there.
+    Inspect,
+    /// Listing a directory.
+    List,
+    /// Making a directory.
+    MakeDirectory,
+    /// Writing a temporary file.
+    Write,
+    /// Making a file or directory durable.
+    Sync,
+    /// Giving a file its final name.
+    Replace,
+    /// Removing a file.
+    Remove,
+    /// Reading a file.
+    Read,
+    /// Taking a lock.
+    Lock,
+    /// Moving a damaged file out of the way.
+    SetAside,
+    /// Closing a directory to others.
+    Restrict,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inspect => "inspect",
+            Self::List => "list",
+            Self::MakeDirectory => "make the directory",
+            Self::Write => "write",
+            Self::Sync => "make durable",
+            Self::Replace => "replace",
+            Self::Remove => "remove",
+            Self::Read => "read",
+            Self::Lock => "lock",
+            Self::SetAside => "move aside",
+            Self::Restrict => "close to other users",
+        })
+    }
+}
+
+/// A failed operation, before it is known what that means for the batch.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) operation: Operation,
+    pub(crate) path: RootPath,
+    pub(crate) source: io::Error,
+}
+
+impl Failure {
+    /// For `map_err` behind an operation on a path.
+    pub(crate) fn of(operation: Operation, path: &RootPath) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self { operation, path: path.clone(), source }
+    }
+
+    pub(super) fn untouched(self) -> BatchError {
+        BatchError::Untouched { operation: self.operation, path: self.path, source: self.source }
+    }
+
+    pub(super) fn residue(self, left: RootPath) -> BatchError {
+        BatchError::Residue { operation: self.operation, path: self.path, left, source: self.source }
+    }
+
+    pub(super) fn partial(self) -> BatchError {
+        BatchError::Partial { operation: self.operation, path: self.path, source: self.source }
+    }
+
+    pub(super) fn sweep(self) -> BatchError {
+        BatchError::Sweep { operation: self.operation, path: self.path, source: self.source }
+    }
+}

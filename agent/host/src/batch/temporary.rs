@@ -1,0 +1,99 @@
+//! Names of temporary files: `.ostler-<tag>-<number>`, so that leftovers tell whose they are.
+
+use super::error::{BatchError, Failure, Operation};
+use crate::disk::{Disk, Kind, RootPath};
+
+/// What every temporary's name starts with.
+pub(super) const PREFIX: &str = ".ostler-";
+
+const MAX_TAG: usize = 64;
+
+/// A checked tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tag<'t>(&'t str);
+
+impl<'t> Tag<'t> {
+    pub(super) fn new(tag: &'t str) -> Result<Self, BatchError> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if tag.is_empty() || tag.len() > MAX_TAG || !tag.bytes().all(allowed) {
+            return Err(BatchError::Tag);
+        }
+        Ok(Self(tag))
+    }
+
+    /// The name of a temporary.
+    pub(super) fn name(self, number: usize) -> String {
+        format!("{PREFIX}{}-{number}", self.0)
+    }
+
+    /// Whether a name is one of this tag's; another tag that merely starts alike is told apart by the number.
+    pub(super) fn owns(self, name: &str) -> bool {
+        name.strip_prefix(PREFIX)
+            .and_then(|rest| rest.strip_prefix(self.0))
+            .and_then(|rest| rest.strip_prefix('-'))
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+}
+
+/// Removes a leftover if there is one; says whether there was.
+pub(crate) fn remove_leftover(disk: &impl Disk, path: &RootPath) -> Result<bool, Failure> {
+    match disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? {
+        Some(stat) if matches!(stat.kind, Kind::File | Kind::Link) => {
+            disk.remove(path).map_err(Failure::of(Operation::Remove, path))?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Removes what an interrupted transaction with this tag left in the directories, durably; says how many files.
+/// Directories that are not there are passed over.
+pub fn sweep(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<usize, BatchError> {
+    let tag = Tag::new(tag)?;
+    let mut swept = 0;
+    for directory in directories {
+        swept += sweep_one(disk, directory, tag).map_err(Failure::sweep)?;
+    }
+    Ok(swept)
+}
+
+fn sweep_one(disk: &impl Disk, directory: &RootPath, tag: Tag<'_>) -> Result<usize, Failure> {
+    let kind = disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))?.map(|stat| stat.kind);
+    if !matches!(kind, Some(Kind::Directory)) {
+        return Ok(0);
+    }
+    let names = disk.list(directory).map_err(Failure::of(Operation::List, directory))?;
+    let mut swept = 0;
+    for name in names.iter().filter_map(|name| name.to_str()).filter(|name| tag.owns(name)) {
+        let Ok(path) = directory.join(name) else { continue };
+        swept += usize::from(remove_leftover(disk, &path)?);
+    }
+    if swept > 0 {
+        disk.sync(directory).map_err(Failure::of(Operation::Sync, directory))?;
+    }
+    Ok(swept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_owns_its_own_names_only() {
+        let tag = Tag::new("t-1").unwrap();
+        assert!(tag.owns(&tag.name(0)) && tag.owns(&tag.name(usize::MAX)));
+        for other in
+            ["", ".ostler-", ".ostler-t-1", ".ostler-t-1-", ".ostler-t-1-x", ".ostler-t-1-2-3", ".ostler-t-12-3"]
+        {
+            assert!(!tag.owns(other), "{other:?}");
+        }
+        assert!(!Tag::new("t").unwrap().owns(&tag.name(0)));
+    }
+
+    #[test]
+    fn a_tag_that_could_lead_elsewhere_is_refused() {
+        for tag in ["", "a/b", "..", "a b", "ü", &"a".repeat(65)] {
+            assert!(matches!(Tag::new(tag), Err(BatchError::Tag)), "{tag:?}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What a transaction needs to know after a crash: a few named records, each old or new as a whole, or known damaged.
+//!
+//! Owns the records' format, their durability and that only one process writes them. Refuses to know what is in them.
+//! Slots are independent: whoever opens a transaction clears [`Slot::Progress`] before it saves a new [`Slot::Plan`].
+
+mod completed;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use ostler_core::secret::Secret;
+
+pub use self::completed::Completed;
+pub use self::record::{Damage, MAX_PAYLOAD};
+
+use self::record::MAX_FILE;
+use crate::batch::{Failure, MADE, Operation, remove_leftover};
+use crate::disk::{Attributes, Disk, Kind, PathError, RootPath};
+
+/// Where the journal is unless said otherwise.
+pub const DEFAULT_DIRECTORY: &str = "/var/lib/ostler/journal";
+
+const DIRECTORY: Attributes = Attributes { mode: 0o700, uid: 0, gid: 0 };
+const RECORD: Attributes = Attributes { mode: 0o600, uid: 0, gid: 0 };
+
+/// Damaged records of one slot that are kept for a human to look at.
+const KEPT_ASIDE: usize = 4;
+
+/// A record's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slot {
+    /// The configuration before the transaction.
+    Previous,
+    /// The configuration after it.
+    Next,
+    /// How to get from one to the other.
+    Plan,
+    /// Which of the plan's steps are done.
+    Progress,
+}
+
+impl Slot {
+    /// Every slot there is.
+    pub const ALL: [Self; 4] = [Self::Previous, Self::Next, Self::Plan, Self::Progress];
+
+    /// The name that its file and its header have.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Previous => "previous",
+            Self::Next => "next",
+            Self::Plan => "plan",
+            Self::Progress => "progress",
+        }
+    }
+}
+
+/// What a slot was found to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded<T> {
+    /// Nothing.
+    Absent,
+    /// What was last saved.
+    Intact(T),
+    /// Something else, which is out of the way now: the slot holds nothing any more.
+    Damaged {
+        /// Where it was moved.
+        aside: RootPath,
+        /// What is wrong with it.
+        why: Damage,
+    },
+}
+
+/// Why the journal could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// Another process has it open.
+    #[error("{path} is locked by another process, most likely a running ostler: wait for it to end")]
+    Busy {
+        /// The lock's file.
+        path: RootPath,
+    },
+    /// Its path leaves no room for the names in it.
+    #[error("{directory} cannot hold a journal")]
+    Path {
+        /// The directory asked for.
+        directory: RootPath,
+        /// What is wrong with a name in it.
+        source: PathError,
+    },
+    /// Something that the journal can neither use nor move is in its place.
+    #[error("{path} is not a {wanted}: move it away")]
+    Blocked {
+        /// Where it is.
+        path: RootPath,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// More than a record may hold.
+    #[error("the {slot:?} record would have {length} bytes, more than the {MAX_PAYLOAD} allowed")]
+    TooLarge {
+        /// The slot it was for.
+        slot: Slot,
+        /// How long it is.
+        length: usize,
+    },
+    /// The disk failed.
+    #[error("could not {operation} {path}")]
+    Disk {
+        /// What was being done.
+        operation: Operation,
+        /// What it was done to.
+        path: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+}
+
+impl From<Failure> for JournalError {
+    fn from(Failure { operation, path, source }: Failure) -> Self {
+        Self::Disk { operation, path, source }
+    }
+}
+
+/// A record's payload, or what is wrong with the record.
+type Checked = Result<Secret<Vec<u8>>, Damage>;
+
+/// The open journal. No other process can open it until this is dropped.
+pub struct Journal<'d, D: Disk> {
+    disk: &'d D,
+    directory: RootPath,
+    _lock: D::Lock,
+}
+
+impl<'d, D: Disk> Journal<'d, D> {
+    /// Opens the journal in a directory, which is made if it is not there.
+    pub fn open(disk: &'d D, directory: &RootPath) -> Result<Self, JournalError> {
+        let path = name_in(directory, "lock")?;
+        prepare(disk, directory, &path)?;
+        let lock = disk.lock(&path).map_err(Failure::of(Operation::Lock, &path))?;
+        let lock = lock.ok_or(JournalError::Busy { path })?;
+        let journal = Self { disk, directory: directory.clone(), _lock: lock };
+        for slot in Slot::ALL {
+            remove_leftover(disk, &journal.temporary(slot)?)?;
+        }
+        Ok(journal)
+    }
+
+    /// Replaces what a slot holds, durably.
+    pub fn save(&self, slot: Slot, payload: &Secret<Vec<u8>>) -> Result<(), JournalError> {
+        let length = payload.expose().len();
+        if length > MAX_PAYLOAD {
+            return Err(JournalError::TooLarge { slot, length });
+        }
+        let (path, temporary) = (self.path(slot)?, self.temporary(slot)?);
+        let bytes = record::encode(slot, payload.expose());
+        if let Err(failure) = self.replace(&path, &temporary, &bytes) {
+            // What cannot be removed now is removed when the journal is opened again.
+            let _ = remove_leftover(self.disk, &temporary);
+            return Err(failure.into());
+        }
+        self.settle()
+    }
+
+    fn replace(&self, path: &RootPath, temporary: &RootPath, bytes: &[u8]) -> Result<(), Failure> {
+        remove_leftover(self.disk, temporary)?;
+        self.disk.create(temporary, bytes, RECORD).map_err(Failure::of(Operation::Write, path))?;
+        self.disk.sync(temporary).map_err(Failure::of(Operation::Sync, path))?;
+        self.disk.rename(temporary, path).map_err(Failure::of(Operation::Replace, path))
+    }
+
+    /// What a slot holds. Anything else that can be moved is moved aside.
+    pub fn load(&self, slot: Slot) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
+        let path = self.path(slot)?;
+        match self.read(slot, &path)? {
+            None => Ok(Loaded::Absent),
+            Some(Ok(payload)) => Ok(Loaded::Intact(payload)),
+            Some(Err(why)) => Ok(Loaded::Damaged { aside: self.move_aside(slot, &path)?, why }),
+        }
+    }
+
+    fn read(&self, slot: Slot, path: &RootPath) -> Result<Option<Checked>, JournalError> {
+        let Some(stat) = self.disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? else {
+            return Ok(None);
+        };
+        match stat.kind {
+            // The disk renames neither.
+            Kind::Directory | Kind::Special => {
+                return Err(JournalError::Blocked { path: path.clone(), wanted: "regular file" });
+            }
+            Kind::Link => return Ok(Some(Err(Damage::NotAFile))),
+            Kind::File => {}
+        }
+        match self.disk.read(path, MAX_FILE) {
+            Ok(bytes) => Ok(Some(record::decode(slot, &bytes))),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Err(Damage::TooLarge))),
+            Err(source) => Err(Failure::of(Operation::Read, path)(source).into()),
+        }
+    }
+
+    /// Empties a slot, durably.
+    pub fn clear(&self, slot: Slot) -> Result<(), JournalError> {
+        let path = self.path(slot)?;
+        if self.disk.stat(&path).map_err(Failure::of(Operation::Inspect, &path))?.is_some() {
+            self.disk.remove(&path).map_err(Failure::of(Operation::Remove, &path))?;
+        }
+        self.settle()
+    }
+
+    /// The steps that are done, from [`Slot::Progress`].
+    pub fn completed(&self) -> Result<Loaded<Completed>, JournalError> {
+        let payload = match self.load(Slot::Progress)? {
+            Loaded::Absent => return Ok(Loaded::Absent),
+            Loaded::Damaged { aside, why } => return Ok(Loaded::Damaged { aside, why }),
+            Loaded::Intact(payload) => payload,
+        };
+        match Completed::decode(payload.expose()) {
+            Ok(completed) => Ok(Loaded::Intact(completed)),
+            Err(why) => {
+                let path = self.path(Slot::Progress)?;
+                Ok(Loaded::Damaged { aside: self.move_aside(Slot::Progress, &path)?, why })
+            }
+        }
+    }
+
+    /// Notes durably that one more step is done; `completed` says so only when the disk does.
+    pub fn complete(&self, completed: &mut Completed, step: u32) -> Result<(), JournalError> {
+        let more = completed.with(step);
+        self.save(Slot::Progress, &more.encode())?;
+        *completed = more;
+        Ok(())
+    }
+
+    /// Keeps a damaged record under the next free number, and only so many of them.
+    fn move_aside(&self, slot: Slot, path: &RootPath) -> Result<RootPath, JournalError> {
+        let prefix = format!("{}.damaged-", slot.name());
+        let names = self.disk.list(&self.directory).map_err(Failure::of(Operation::List, &self.directory))?;
+        let number = |name: &str| name.strip_prefix(&prefix).and_then(|number| number.parse::<u32>().ok());
+        let mut kept: Vec<(u32, &str)> =
+            names.iter().filter_map(|name| name.to_str()).filter_map(|name| Some((number(name)?, name))).collect();
+        kept.sort_unstable();
+        let next = kept.last().map_or(1, |(number, _)| number.saturating_add(1));
+        let aside = name_in(&self.directory, &format!("{prefix}{next}"))?;
+        self.disk.rename(path, &aside).map_err(Failure::of(Operation::SetAside, path))?;
+        let surplus = kept.len().saturating_sub(KEPT_ASIDE - 1);
+        for (_, name) in kept.into_iter().take(surplus) {
+            remove_leftover(self.disk, &name_in(&self.directory, name)?)?;
+        }
+        self.settle()?;
+        Ok(aside)
+    }
+
+    fn path(&self, slot: Slot) -> Result<RootPath, JournalError> {
+        name_in(&self.directory, slot.name())
+    }
+
+    fn temporary(&self, slot: Slot) -> Result<RootPath, JournalError> {
+        name_in(&self.directory, &format!(".{}.new", slot.name()))
+    }
+
+    fn settle(&self) -> Result<(), JournalError> {
+        Ok(self.disk.sync(&self.directory).map_err(Failure::of(Operation::Sync, &self.directory))?)
+    }
+}
+
+fn name_in(directory: &RootPath, name: &str) -> Result<RootPath, JournalError> {
+    directory.join(name).map_err(|source| JournalError::Path { directory: directory.clone(), source })
+}
+
+/// Makes the directory, for root alone, and what is missing above it, for all as is usual there.
+fn prepare(disk: &impl Disk, directory: &RootPath, lock: &RootPath) -> Result<(), JournalError> {
+    for above in directory.ancestors() {
+        if disk.stat(&above).map_err(Failure::of(Operation::Inspect, &above))?.is_none() {
+            make_directory(disk, &above, MADE)?;
+        }
+    }
+    match disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))? {
+        None => make_directory(disk, directory, DIRECTORY)?,
+        Some(stat) if stat.kind != Kind::Directory => {
+            return Err(JournalError::Blocked { path: directory.clone(), wanted: "directory" });
+        }
+        Some(stat) if stat.mode != DIRECTORY.mode => {
+            let closed = Attributes { mode: DIRECTORY.mode, uid: stat.uid, gid: stat.gid };
+            disk.set_attributes(directory, closed).map_err(Failure::of(Operation::Restrict, directory))?;
+        }
+        Some(_) => {}
+    }
+    // Without a lock file nobody has come further than this, so the directories may be new. Those that are lie on one
+    // filesystem, with the names above them.
+    if disk.stat(lock).map_err(Failure::of(Operation::Inspect, lock))?.is_none() {
+        disk.sync_filesystem(directory).map_err(Failure::of(Operation::Sync, directory))?;
+    }
+    Ok(())
+}
+
+/// Another process may open the journal at the same time; which of them has it, the lock decides.
+fn make_directory(disk: &impl Disk, path: &RootPath, attributes: Attributes) -> Result<(), Failure> {
+    match disk.make_directory(path, attributes) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map_err(Failure::of(Operation::MakeDirectory, path)),
+    }
+}
