@@ -33,22 +33,22 @@ fn while_swapping(machine: &Machine, pair: (&str, &str), work: impl FnOnce()) ->
 #[test]
 fn a_directory_swapped_with_a_link_lets_nothing_out() {
     let machine = Machine::new();
-    fs::create_dir_all(machine.host("work/deep")).unwrap();
+    fs::create_dir_all(machine.host("arena/deep")).unwrap();
     machine.link("trap", &machine.outside);
     let mut worked = 0;
-    let swaps = while_swapping(&machine, ("work", "trap"), || {
+    let swaps = while_swapping(&machine, ("arena", "trap"), || {
         for round in 0..ROUNDS {
-            let (path, other) = (at(&format!("/work/deep/{round}")), at(&format!("/work/{round}")));
+            let (path, other) = (at(&format!("/arena/deep/{round}")), at(&format!("/arena/{round}")));
             worked += usize::from(machine.disk.create(&path, b"attack", mine(0o666)).is_ok());
-            let _ = machine.disk.set_attributes(&at("/work/secret"), mine(0o777));
-            let _ = machine.disk.set_attributes(&at("/work"), mine(0o700));
-            let _ = machine.disk.make_directory(&at("/work/deep/new"), mine(0o777));
+            let _ = machine.disk.set_attributes(&at("/arena/secret"), mine(0o777));
+            let _ = machine.disk.set_attributes(&at("/arena"), mine(0o700));
+            let _ = machine.disk.make_directory(&at("/arena/deep/new"), mine(0o777));
             let _ = machine.disk.rename(&path, &other);
-            for gone in [&path, &other, &at("/work/secret"), &at("/work/deep/secret"), &at("/work/link")] {
+            for gone in [&path, &other, &at("/arena/secret"), &at("/arena/deep/secret"), &at("/arena/link")] {
                 let _ = machine.disk.remove(gone);
             }
-            let _ = machine.disk.remove_directory(&at("/work/deep/empty"));
-            for read in ["/work/secret", "/work/deep/secret"] {
+            let _ = machine.disk.remove_directory(&at("/arena/deep/empty"));
+            for read in ["/arena/secret", "/arena/deep/secret"] {
                 assert!(machine.disk.read(&at(read), 100).is_err(), "read the canary");
             }
         }
