@@ -6,9 +6,11 @@
 mod action;
 mod decide;
 mod defaults;
+mod document;
 mod policy;
 
 pub use action::Action;
 pub(crate) use decide::os_causes;
 pub use decide::{Cause, Decision, Subject, decide};
+pub use document::{PolicyFile, PolicyFileError};
 pub use policy::{FilePolicy, Origin, Policies, PolicyError, UnitPolicy};

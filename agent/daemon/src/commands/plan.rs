@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ostler_core::desired::{Desired, Rules};
+use ostler_core::disruption::PolicyFile;
 use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::observed::Observed;
 use ostler_core::plan::assess;
@@ -10,8 +11,7 @@ use ostler_core::refusal::Refusal;
 
 use super::Outcome;
 use crate::cli::{Format, Override, PlanOptions};
-use crate::input::{self, PolicyFile};
-use crate::show;
+use crate::{input, show};
 
 /// Says what would change, or why the target is refused.
 pub fn plan(options: &PlanOptions) -> Result<Outcome> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use anyhow::Error;
-use ostler_core::disruption::PolicyError;
+use ostler_core::disruption::PolicyFileError;
 use ostler_core::document::DocumentError;
 use ostler_core::machine_config::ConfigError;
 
@@ -12,7 +12,7 @@ pub fn of(error: &Error) -> Option<&'static str> {
     error.chain().rev().find_map(|cause| {
         let of_config = cause.downcast_ref().map(config);
         let of_document = cause.downcast_ref().map(document);
-        let of_policy = cause.downcast_ref().map(|_: &PolicyError| POLICY);
+        let of_policy = cause.downcast_ref().map(|_: &PolicyFileError| POLICY);
         of_config.or(of_document).or(of_policy).or_else(|| cause.downcast_ref().and_then(file))
     })
 }
