@@ -6,6 +6,8 @@
 //! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`]. What is decided: [`diff`],
 //! [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`], [`kargs`], [`kernel`],
 //! [`extensions`], [`unit_name`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//!
+//! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`].
 #![forbid(unsafe_code)]
 
 pub mod api;
@@ -14,6 +16,7 @@ pub mod diff;
 pub mod disruption;
 pub mod document;
 pub mod drain;
+pub mod drift;
 pub mod extensions;
 pub mod first_boot;
 #[cfg(test)]
@@ -28,10 +31,16 @@ pub mod observed;
 pub mod os_release;
 pub mod path;
 pub mod plan;
+pub mod protocol;
 pub mod reconcile;
+pub mod recorded;
 pub mod refusal;
 pub mod registries;
+pub mod reserved;
+pub mod root_path;
 pub mod secret;
 pub mod sensitivity;
+pub mod status;
 pub mod step;
+pub mod transaction;
 pub mod unit_name;

@@ -5,6 +5,7 @@
 
 use crate::ignition::{ContentsError, Invalid, ParseError};
 use crate::registries::RegistriesError;
+use crate::root_path::PathError;
 use crate::unit_name::NameProblem;
 
 /// A target that is refused as a whole; nothing of it is applied.
@@ -94,6 +95,21 @@ pub enum Refusal {
         path: String,
         /// The number.
         id: i64,
+    },
+    /// A path that is not plain, and could mean something else than it says.
+    #[error("file {path:?} cannot be placed")]
+    Path {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        #[source]
+        source: PathError,
+    },
+    /// A file or unit that the agent itself stands on.
+    #[error("{name:?} belongs to the node agent and cannot be changed by a config")]
+    Reserved {
+        /// The path or unit.
+        name: String,
     },
     /// A kernel that does not exist.
     #[error("kernelType={name} is invalid")]
@@ -219,6 +235,10 @@ impl Refusal {
             Self::Contents { .. } => "write the contents as a data: URL, compressed with gzip or not at all",
             Self::TooLarge { .. } => "ship large data in a container image and keep files for configuration",
             Self::OwnerId { .. } => "give a number from 0 to 4294967294, or a name",
+            Self::Path { .. } => {
+                "give an absolute path without empty, \".\" or \"..\" elements and without a slash at its end"
+            }
+            Self::Reserved { .. } => "remove it from the MachineConfig that brings it in",
             Self::KernelType { .. } => "use \"default\", \"realtime\" or, on aarch64, \"64k-pages\"",
             Self::Extensions { .. } => return extensions_remedy(),
             Self::UnitName { .. } | Self::DropinName { .. } => "rename it in the MachineConfig that brings it in",

@@ -9,6 +9,8 @@ use crate::diff::Diff;
 use crate::ignition::{Config, File, Owner};
 use crate::machine_config::MachineConfig;
 use crate::refusal::Refusal;
+use crate::reserved;
+use crate::root_path::RootPath;
 use crate::step::{OwnerRef, Step};
 
 /// The kubelet's certificates are kept current by their own reconciler on a node that has joined.
@@ -106,6 +108,19 @@ pub(super) fn check_owners(target: &Config) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// A path is refused rather than made plain: nobody writes one with `..` by accident, and what the node would end up with
+/// has to be what was reviewed.
+pub(super) fn check_paths(target: &Config) -> Result<(), Refusal> {
+    for file in &target.files {
+        let path = || file.path.clone();
+        RootPath::new(path()).map_err(|source| Refusal::Path { path: path(), source })?;
+        if reserved::is_reserved_path(&file.path) {
+            return Err(Refusal::Reserved { name: path() });
+        }
+    }
+    Ok(())
+}
+
 fn is_kept(path: &str) -> bool {
     KEPT.contains(&path) || crate::path::parent(path).is_some_and(|directory| directory.contains(KEPT_BELOW))
 }
@@ -177,6 +192,21 @@ mod tests {
             let steps = steps(&Diff::between(&old, &target), &target, &HashMap::new(), &Rules::FirstBoot);
             assert_eq!(steps.left_alone.first().map(|left| left.why), left_alone, "{path}");
             assert_eq!(steps.removals.len(), usize::from(left_alone.is_none()), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_are_not_plain_or_belong_to_the_agent_are_refused() {
+        for (path, valid) in [
+            ("/etc/motd", true),
+            ("/etc//motd", false),
+            ("/etc/../motd", false),
+            ("/etc/motd/", false),
+            ("/etc/mo\0td", false),
+            ("/var/lib/ostler/journal/plan", false),
+            ("/etc/systemd/system/ostler.service", false),
+        ] {
+            assert_eq!(check_paths(&files(&json!([{"path": path}])).ignition).is_ok(), valid, "{path:?}");
         }
     }
 

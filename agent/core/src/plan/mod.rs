@@ -28,7 +28,7 @@ use crate::observed::Observed;
 use crate::reconcile;
 use crate::refusal::Refusal;
 use crate::step::{Deployment, Step};
-use crate::{extensions, unit_name};
+use crate::{extensions, reserved, unit_name};
 
 /// What will be done, in order, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +106,12 @@ pub fn assess(observed: &Observed, desired: &Desired) -> Assessment {
     }
 }
 
+/// Decides how to get back to a configuration the machine has been in. Whether it could be reached for the first time is
+/// not asked again; what cannot be had any more, such as contents that do not decode, is refused all the same.
+pub fn undo(observed: &Observed, desired: &Desired) -> Result<Plan, Refusal> {
+    steps_for(observed, desired, &difference(observed, desired))
+}
+
 fn difference<'a>(observed: &'a Observed, desired: &'a Desired) -> Diff<'a> {
     let mut diff = Diff::between(&observed.current, &desired.target);
     diff.parts.os_update |= observed.forced;
@@ -116,6 +122,12 @@ fn plan_difference(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> R
     let (current, target) = (&observed.current, &desired.target);
     reconcile::check(current, target, desired.overrides)?;
     check_names(target)?;
+    files::check_paths(&target.ignition)?;
+    steps_for(observed, desired, diff)
+}
+
+fn steps_for(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<Plan, Refusal> {
+    let (current, target) = (&observed.current, &desired.target);
     files::check_owners(&target.ignition)?;
     let sizes = contents::sizes(&target.ignition)?;
     let kernel_type = kernel_type(target)?;
@@ -151,6 +163,9 @@ fn plan_difference(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> R
 fn check_names(target: &MachineConfig) -> Result<(), Refusal> {
     for unit in &target.ignition.units {
         unit_name::check_unit(&unit.name).map_err(|source| Refusal::UnitName { name: unit.name.clone(), source })?;
+        if reserved::is_reserved_unit(&unit.name) {
+            return Err(Refusal::Reserved { name: unit.name.clone() });
+        }
         for dropin in &unit.dropins {
             let refused = |source| Refusal::DropinName { unit: unit.name.clone(), dropin: dropin.name.clone(), source };
             unit_name::check_dropin(&dropin.name).map_err(refused)?;

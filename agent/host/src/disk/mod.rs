@@ -5,13 +5,13 @@
 
 #[cfg(any(test, feature = "fault-injection"))]
 pub mod memory;
-mod path;
+
 mod root;
 
 use std::ffi::OsString;
 use std::io;
 
-pub use path::{PathError, RootPath};
+pub use ostler_core::root_path::{PathError, RootPath};
 pub use root::{RootDisk, RootLock};
 
 /// What stands at a path, the last element itself and not what it may link to.

@@ -1,0 +1,96 @@
+//! How a machine differs from the configuration it is in. Data only: never contents, only where and in which way.
+
+use serde::{Deserialize, Serialize};
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Drift {
+    /// What differs.
+    pub subject: Subject,
+    /// In which way.
+    pub difference: Difference,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Subject {
+    /// A file.
+    File {
+        /// Where.
+        path: String,
+    },
+    /// A unit file, or whether the unit starts at boot.
+    Unit {
+        /// The unit.
+        unit: String,
+    },
+    /// A drop-in of a unit.
+    Dropin {
+        /// The unit.
+        unit: String,
+        /// The drop-in.
+        dropin: String,
+    },
+    /// The keys that let a user in.
+    SshKeys {
+        /// The user.
+        user: String,
+    },
+    /// A user's password.
+    Password {
+        /// The user.
+        user: String,
+    },
+    /// The record of the configuration itself.
+    Record {
+        /// Where.
+        path: String,
+    },
+}
+
+/// In which way something differs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "difference", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Difference {
+    /// It is not there.
+    Missing,
+    /// It holds something else.
+    Contents,
+    /// It is something other than a file.
+    Kind {
+        /// What it is.
+        found: String,
+    },
+    /// Its permissions differ.
+    Mode {
+        /// As configured.
+        expected: u32,
+        /// As found.
+        found: u32,
+    },
+    /// It belongs to somebody else.
+    Owner {
+        /// User and group as configured.
+        expected: (u32, u32),
+        /// As found.
+        found: (u32, u32),
+    },
+    /// Its SELinux label differs.
+    Label {
+        /// By the machine's policy.
+        expected: String,
+        /// As found.
+        found: Option<String>,
+    },
+    /// It does, or does not, start at boot.
+    State {
+        /// As configured.
+        expected: String,
+        /// As found.
+        found: String,
+    },
+    /// It is there and not configured.
+    Extra,
+}

@@ -1,0 +1,180 @@
+//! What the two halves of the agent say to each other: the half that decides asks, the half that is root acts.
+//!
+//! Owns the messages and how they are framed. Refuses to move bytes: each half reads and writes by itself. Neither the
+//! root directory nor any command is part of a message; what can be asked for is this closed list.
+
+mod frame;
+mod sealed;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use frame::{FrameError, HEADER_BYTES, MAX_FRAME, decode, encode, length};
+pub use sealed::Sealed;
+
+use crate::api::StorageOverride;
+use crate::desired::{self, Desired};
+use crate::disruption::{PolicyFile, PolicyFileError};
+use crate::drift::Drift;
+use crate::machine_config::MachineConfig;
+use crate::reconcile::Overrides;
+use crate::status::Status;
+use crate::step::Step;
+use crate::transaction::{Finished, Progress};
+
+/// Both halves come from one package; another version on the other side means that one of them has not restarted yet.
+pub const VERSION: u32 = 1;
+
+/// The first message of either side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// [`VERSION`] of the sender.
+    pub protocol: u32,
+    /// The sender's package version, for messages.
+    pub version: String,
+}
+
+/// What can be asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "camelCase", deny_unknown_fields)]
+pub enum Request {
+    /// What is the machine in?
+    Observe,
+    /// Would this succeed, as far as can be told without changing anything?
+    Check(Change),
+    /// Do it.
+    Apply(Change),
+    /// Finish or undo what was interrupted.
+    Recover,
+    /// Go back to the configuration before this one, or only say how.
+    Rollback {
+        /// Only say how.
+        check: bool,
+        /// How disruptive the way back may be.
+        rules: Rules,
+    },
+    /// How does the machine say it is?
+    Status,
+    /// How does the machine differ from its configuration?
+    Drift,
+    /// Make it agree again.
+    Repair,
+}
+
+/// A change that the sender has planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Change {
+    /// The MachineConfig to reach.
+    pub target: Sealed,
+    /// By which rules the sender planned.
+    pub rules: Rules,
+    /// The sender's plan, which must be the receiver's own.
+    pub steps: Vec<Step>,
+}
+
+/// By which rules a change was planned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rules {
+    /// A MachineConfiguration, or its `nodeDisruptionPolicy`.
+    pub policy: Option<Value>,
+    /// Whether the fixed table of first boot decides.
+    pub first_boot: bool,
+    /// Sections of storage that may differ.
+    pub overrides: Vec<StorageOverride>,
+}
+
+impl Rules {
+    /// A target with these rules.
+    pub fn desired(&self, target: MachineConfig) -> Result<Desired, PolicyFileError> {
+        let file = self.policy.clone().map(PolicyFile::from_document).transpose()?.unwrap_or_default();
+        let given = |section| self.overrides.contains(&section);
+        let overrides = Overrides {
+            disks: file.overrides.disks || given(StorageOverride::Disks),
+            filesystems: file.overrides.filesystems || given(StorageOverride::FileSystems),
+            raid: file.overrides.raid || given(StorageOverride::Raid),
+        };
+        let rules = if self.first_boot { desired::Rules::FirstBoot } else { desired::Rules::Policies(file.policies) };
+        Ok(Desired { target, overrides, rules })
+    }
+}
+
+/// What comes back: any number of progress messages, then one answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", content = "is", rename_all = "camelCase")]
+pub enum Reply {
+    /// How far it is.
+    Progress(Progress),
+    /// To [`Request::Observe`].
+    Observed(Observation),
+    /// To [`Request::Check`] and a checked rollback: nothing stands in the way.
+    Checked(Forecast),
+    /// To everything that changes the machine.
+    Finished(Finished),
+    /// There was nothing to do.
+    Nothing,
+    /// To [`Request::Status`].
+    Status(Box<Status>),
+    /// To [`Request::Drift`].
+    Drift(Vec<Drift>),
+    /// It could not be done.
+    Failed(Failure),
+}
+
+/// What the machine is in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Observation {
+    /// Its configuration, if it has one.
+    pub current: Option<Sealed>,
+    /// The configuration it was installed with, if it is still known.
+    pub install_time: Option<Sealed>,
+    /// The configuration a rollback leads to, if there is one; empty for a machine that had none.
+    pub previous: Option<Sealed>,
+    /// Whether a person has asked for the next update to be forced.
+    pub forced: bool,
+    /// Whether this is a running machine and not only its files.
+    pub live: bool,
+    /// Whether a transaction has to be recovered first.
+    pub interrupted: bool,
+}
+
+/// What a change would do, beyond its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Forecast {
+    /// Files, links and directories that would change.
+    pub changed: usize,
+    /// Bytes that would be written.
+    pub bytes: u64,
+    /// Steps that are not for this kind of machine.
+    pub left_out: Vec<Step>,
+}
+
+/// Why something could not be done. The class tells what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// Whose fault it is.
+    pub class: Class,
+    /// The reason, then its causes.
+    pub reasons: Vec<String>,
+    /// What a person can do about it.
+    pub remedy: Option<String>,
+    /// Whether the machine is as it was before.
+    pub unchanged: bool,
+}
+
+/// Whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Class {
+    /// The configuration's: trying again will not help.
+    Refusal,
+    /// The moment's: trying again may help.
+    Transient,
+    /// The machine's: a person has to look at it.
+    Inoperable,
+}

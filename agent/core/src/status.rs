@@ -1,0 +1,31 @@
+//! What a node can say about itself without being changed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::{Finished, Open, Phase};
+
+/// The state of one machine, or of one root directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The configuration the machine is in, by its own record.
+    pub config: Option<String>,
+    /// The OS image that was built for it, where there is one.
+    pub image: Option<String>,
+    /// The configuration a rollback leads to.
+    pub previous: Option<String>,
+    /// The transaction that is open, if one is.
+    pub open: Option<Open>,
+    /// Which of its phases are done.
+    pub done: Vec<Phase>,
+    /// The last transaction that ended.
+    pub last: Option<Finished>,
+    /// Whether another process is at work on it right now.
+    pub busy: bool,
+    /// Whether a person has asked for the next update to be forced.
+    pub forced: bool,
+    /// Whether the machine has yet to restart for the configuration to take effect.
+    pub awaits_reboot: bool,
+    /// Records that were found damaged, with what is wrong.
+    pub damaged: Vec<String>,
+}

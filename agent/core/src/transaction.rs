@@ -1,0 +1,127 @@
+//! What there is to say about a transaction: what it is, how far it is, how it ended. Data only; the host crate runs it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::step::Step;
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Purpose {
+    /// To reach another configuration.
+    Update,
+    /// To reach the configuration before the current one.
+    Rollback,
+    /// To make the machine agree with its configuration again.
+    Repair,
+}
+
+/// Which of its two ends an open transaction is heading for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Direction {
+    /// The new configuration.
+    Forward,
+    /// The old one, because the way to the new one failed.
+    Back,
+}
+
+/// A transaction that has begun and not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Open {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Where it is heading.
+    pub direction: Direction,
+    /// The configuration before.
+    pub from: String,
+    /// The configuration after.
+    pub to: String,
+    /// How to get from one to the other.
+    pub steps: Vec<Step>,
+    /// How to get back.
+    pub undo: Vec<Step>,
+    /// The boot in which it began.
+    pub boot: String,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    /// Why it goes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A transaction that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finished {
+    /// What it was for.
+    pub purpose: Purpose,
+    /// The configuration before.
+    pub from: String,
+    /// The configuration it was to lead to.
+    pub to: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// The boot in which it ended.
+    pub boot: String,
+    /// Whether the machine has to restart for it to take effect.
+    pub reboot: bool,
+    /// Steps that are not for this kind of machine, and were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Step>,
+    /// How many files, links and directories changed.
+    pub changed: usize,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ending", rename_all = "camelCase")]
+pub enum Ending {
+    /// The machine has the new configuration.
+    Applied,
+    /// The machine has the old configuration.
+    Undone {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Parts of a transaction, in the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// Everything that can be checked is, before anything is changed.
+    Check,
+    /// The intent is made durable.
+    Begin,
+    /// What the operating system had is kept aside.
+    Preserve,
+    /// Files, units, links, keys, passwords and the record of the configuration.
+    Write,
+    /// What was kept aside of files that are no longer configured goes.
+    Tidy,
+    /// Whether units start at boot.
+    Units,
+    /// Services are told.
+    Services,
+    /// The end is made durable.
+    Commit,
+}
+
+/// How far a transaction is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// Where it is heading.
+    pub direction: Direction,
+    /// What begins now.
+    pub phase: Phase,
+    /// What of it, where there is more than one thing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
