@@ -43,11 +43,6 @@ pub enum Subject {
         /// The user.
         user: String,
     },
-    /// The record of the configuration itself.
-    Record {
-        /// Where.
-        path: String,
-    },
 }
 
 /// In which way something differs.
@@ -94,3 +89,10 @@ pub enum Difference {
     /// It is there and not configured.
     Extra,
 }
+
+/// Files that other parts of a node keep current, and that are expected to differ.
+pub const UNWATCHED: &[&str] = &[
+    "/etc/kubernetes/kubelet-ca.crt",
+    "/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem",
+    "/etc/mco/internal-registry-pull-secret.json",
+];

@@ -3,9 +3,9 @@
 //! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses
 //! them. The host crate observes and acts, the daemon wires and tells.
 //!
-//! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`]. What is decided: [`diff`],
-//! [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`], [`kargs`], [`kernel`],
-//! [`extensions`], [`unit_name`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`]. What is
+//! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
+//! [`kargs`], [`kernel`], [`extensions`], [`unit_name`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`].
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod document;
 pub mod drain;
 pub mod drift;
 pub mod extensions;
+pub mod file_contexts;
 pub mod first_boot;
 #[cfg(test)]
 mod fixture;

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ignition::Owner;
 use crate::kargs;
 use crate::kernel::KernelType;
 
@@ -132,6 +133,17 @@ pub enum OwnerRef {
     Id(u32),
     /// By name.
     Name(String),
+}
+
+impl From<&Owner> for OwnerRef {
+    /// A number wins over a name; nothing means root. Numbers out of range have been refused.
+    fn from(owner: &Owner) -> Self {
+        match (owner.id.map(u32::try_from), &owner.name) {
+            (Some(Ok(id)), _) => Self::Id(id),
+            (_, Some(name)) if !name.is_empty() => Self::Name(name.clone()),
+            _ => Self::Id(0),
+        }
+    }
 }
 
 /// The operating system as the target wants it. One deployment holds all of it, changed or not.

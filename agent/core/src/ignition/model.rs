@@ -54,6 +54,16 @@ pub struct File {
     pub append: Vec<Resource>,
 }
 
+impl File {
+    /// Mode that a file gets when the config does not say.
+    const DEFAULT_MODE: u32 = 0o644;
+
+    /// The mode the file is to have. Validation has refused what does not fit.
+    pub fn permissions(&self) -> u32 {
+        self.mode.and_then(|mode| u32::try_from(mode).ok()).unwrap_or(Self::DEFAULT_MODE)
+    }
+}
+
 /// A user or group, by number or by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {

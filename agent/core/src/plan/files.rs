@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::desired::Rules;
 use crate::diff::Diff;
-use crate::ignition::{Config, File, Owner};
+use crate::ignition::{Config, File, Unit};
 use crate::machine_config::MachineConfig;
 use crate::refusal::Refusal;
 use crate::reserved;
@@ -24,7 +24,7 @@ const KEPT: &[&str] = &[
 ];
 const KEPT_BELOW: &str = "/etc/docker/certs.d";
 
-const DEFAULT_MODE: u32 = 0o644;
+const UNITS: &str = "/etc/systemd/system/";
 
 /// What a plan does about changed files.
 #[derive(Debug, Default)]
@@ -51,6 +51,8 @@ pub enum Exemption {
     Certificate,
     /// The target has a drop-in at the same path.
     BecomesDropin,
+    /// The target has a unit at the same path.
+    BecomesUnit,
 }
 
 /// Sorts every changed file into those to write, those to remove and those to leave alone.
@@ -66,7 +68,8 @@ pub(super) fn steps(diff: &Diff<'_>, target: &MachineConfig, sizes: &HashMap<&st
             Some(_) if joined && *path == KUBELET_CA => Some(Exemption::Certificate),
             Some(_) => None,
             None if is_kept(path) => Some(Exemption::Certificate),
-            None => dropins.contains(*path).then_some(Exemption::BecomesDropin),
+            None if dropins.contains(*path) => Some(Exemption::BecomesDropin),
+            None => becomes_unit(path, target).then_some(Exemption::BecomesUnit),
         };
         match (why, pair.new) {
             (Some(why), _) => steps.left_alone.push(LeftAlone { path: (*path).to_owned(), why }),
@@ -80,20 +83,10 @@ pub(super) fn steps(diff: &Diff<'_>, target: &MachineConfig, sizes: &HashMap<&st
 fn write(file: &File, sizes: &HashMap<&str, u64>) -> Step {
     Step::WriteFile {
         path: file.path.clone(),
-        // Validation has refused what does not fit.
-        mode: file.mode.and_then(|mode| u32::try_from(mode).ok()).unwrap_or(DEFAULT_MODE),
-        user: owner(&file.user),
-        group: owner(&file.group),
+        mode: file.permissions(),
+        user: OwnerRef::from(&file.user),
+        group: OwnerRef::from(&file.group),
         bytes: sizes.get(file.path.as_str()).copied().unwrap_or_default(),
-    }
-}
-
-/// A number wins over a name; nothing means root. Numbers out of range have been refused.
-fn owner(owner: &Owner) -> OwnerRef {
-    match (owner.id.map(u32::try_from), &owner.name) {
-        (Some(Ok(id)), _) => OwnerRef::Id(id),
-        (_, Some(name)) if !name.is_empty() => OwnerRef::Name(name.clone()),
-        _ => OwnerRef::Id(0),
     }
 }
 
@@ -125,6 +118,12 @@ fn is_kept(path: &str) -> bool {
     KEPT.contains(&path) || crate::path::parent(path).is_some_and(|directory| directory.contains(KEPT_BELOW))
 }
 
+fn becomes_unit(path: &str, target: &MachineConfig) -> bool {
+    let has_file = |unit: &Unit| unit.mask == Some(true) || super::units::has_text(unit);
+    let unit = path.strip_prefix(UNITS);
+    unit.is_some_and(|name| target.ignition.units.iter().any(|unit| unit.name == name && has_file(unit)))
+}
+
 fn dropin_paths(target: &MachineConfig) -> HashSet<String> {
     let units = target.ignition.units.iter();
     units.flat_map(|unit| unit.dropins.iter().map(|dropin| dropin_path(&unit.name, &dropin.name))).collect()
@@ -132,7 +131,12 @@ fn dropin_paths(target: &MachineConfig) -> HashSet<String> {
 
 /// Where a drop-in of a unit lives.
 pub(super) fn dropin_path(unit: &str, dropin: &str) -> String {
-    format!("/etc/systemd/system/{unit}.d/{dropin}")
+    format!("{UNITS}{unit}.d/{dropin}")
+}
+
+/// Where a unit lives.
+pub(super) fn unit_path(unit: &str) -> String {
+    format!("{UNITS}{unit}")
 }
 
 #[cfg(test)]
@@ -177,7 +181,10 @@ mod tests {
 
     #[test]
     fn certificates_and_new_dropins_stay_when_their_file_goes() {
-        let target = units(&json!([{"name": "u.service", "dropins": [{"name": "x.conf", "contents": "a"}]}]));
+        let target = units(&json!([
+            {"name": "u.service", "contents": "a", "dropins": [{"name": "x.conf", "contents": "a"}]},
+            {"name": "enabled-only.service", "enabled": true},
+        ]));
         for (path, left_alone) in [
             ("/etc/motd", None),
             (KUBELET_CA, Some(Exemption::Certificate)),
@@ -187,6 +194,8 @@ mod tests {
             ("/etc/docker/certs.d", None),
             ("/etc/systemd/system/u.service.d/x.conf", Some(Exemption::BecomesDropin)),
             ("/etc/systemd/system/u.service.d/y.conf", None),
+            ("/etc/systemd/system/u.service", Some(Exemption::BecomesUnit)),
+            ("/etc/systemd/system/enabled-only.service", None),
         ] {
             let old = files(&json!([{"path": path}]));
             let steps = steps(&Diff::between(&old, &target), &target, &HashMap::new(), &Rules::FirstBoot);

@@ -24,6 +24,11 @@ fn text(contents: Option<&Secret<String>>) -> Option<&str> {
     contents.map(|contents| contents.expose().as_str()).filter(|text| !text.is_empty())
 }
 
+/// Whether a unit brings a text of its own.
+pub(super) fn has_text(unit: &Unit) -> bool {
+    text(unit.contents.as_ref()).is_some()
+}
+
 fn is_masked(unit: &Unit) -> bool {
     unit.mask == Some(true)
 }
@@ -115,7 +120,8 @@ fn removal(unit: &Unit, files: &HashSet<&str>) -> Vec<Step> {
         steps.push(Step::PresetUnit { unit: name() });
     }
     steps.extend(unit.dropins.iter().filter_map(|dropin| remove_dropin(&unit.name, dropin, files)));
-    if !is_masked(unit) && text(unit.contents.as_ref()).is_some() {
+    // One that has become a plain file at the same path stays, like a drop-in.
+    if !is_masked(unit) && has_text(unit) && !files.contains(super::files::unit_path(&unit.name).as_str()) {
         steps.push(Step::RemoveUnit { unit: name() });
     }
     steps
@@ -203,6 +209,13 @@ mod tests {
     fn a_dropin_that_is_now_a_plain_file_is_not_removed_after_it_was_written() {
         let old = units(&json!([{"name": "u.service", "dropins": [{"name": "x.conf", "contents": "a"}]}]));
         let new = ignition(json!({"storage": {"files": [{"path": "/etc/systemd/system/u.service.d/x.conf"}]}}));
+        assert_eq!(short(&steps(&Diff::between(&old, &new), &new)), ["preset"]);
+    }
+
+    #[test]
+    fn a_unit_that_is_now_a_plain_file_is_not_removed_after_it_was_written() {
+        let old = units(&json!([{"name": "u.service", "contents": "a"}]));
+        let new = ignition(json!({"storage": {"files": [{"path": "/etc/systemd/system/u.service"}]}}));
         assert_eq!(short(&steps(&Diff::between(&old, &new), &new)), ["preset"]);
     }
 }
