@@ -12,8 +12,8 @@ pub enum BatchError {
     /// The tag could not be part of a file's name.
     #[error("a transaction's tag is 1 to 64 ASCII letters, digits, \"-\" or \"_\"")]
     Tag,
-    /// More files than one batch may have.
-    #[error("the batch has {count} files, more than the {most} allowed: split it")]
+    /// More entries than one batch may have.
+    #[error("the batch has {count} entries, more than the {most} allowed: split it")]
     TooMany {
         /// How many it has.
         count: usize,
@@ -27,6 +27,19 @@ pub enum BatchError {
         path: RootPath,
         /// What is wrong with it.
         why: Refusal,
+    },
+    /// Refused before anything was written: a filesystem has too little space for it.
+    #[error(
+        "the filesystem that holds {path} has {free} bytes left and {needed} are needed: free space on it; nothing was \
+         changed"
+    )]
+    Space {
+        /// The first target on that filesystem.
+        path: RootPath,
+        /// Bytes that everything to be written there takes.
+        needed: u64,
+        /// Bytes that are left.
+        free: u64,
     },
     /// Failed before the first file was replaced; the tree is as it was.
     #[error("could not {operation} {path}; nothing was changed")]
@@ -85,10 +98,13 @@ pub enum Refusal {
     /// Something that is no directory stands above the target.
     #[error("is to hold other files but is not a directory")]
     NotADirectory,
+    /// A link above the target ends nowhere, or at something else than a directory.
+    #[error("is a link that leads to no directory below the root")]
+    LeadsNowhere,
     /// The path is named more than once.
     #[error("is in the batch more than once")]
     Repeated,
-    /// The path is a file in the batch and a directory of another file in it.
+    /// The path is a file in the batch and a directory of something else in it.
     #[error("is a file in the batch and the directory of another")]
     Nested,
     /// The name is one that temporaries have.
@@ -97,6 +113,9 @@ pub enum Refusal {
     /// No temporary can have a name beside it.
     #[error("the path is too long for a temporary file beside it")]
     TooLong,
+    /// A link cannot have this target.
+    #[error("the target of a link has 1 to 4095 bytes and no NUL")]
+    Target,
 }
 
 /// What was being done when the disk failed.
@@ -111,6 +130,8 @@ pub enum Operation {
     MakeDirectory,
     /// Writing a temporary file.
     Write,
+    /// Giving a file or directory its SELinux label.
+    Label,
     /// Making a file or directory durable.
     Sync,
     /// Giving a file its final name.
@@ -134,6 +155,7 @@ impl fmt::Display for Operation {
             Self::List => "list",
             Self::MakeDirectory => "make the directory",
             Self::Write => "write",
+            Self::Label => "label",
             Self::Sync => "make durable",
             Self::Replace => "replace",
             Self::Remove => "remove",
@@ -143,6 +165,11 @@ impl fmt::Display for Operation {
             Self::Restrict => "close to other users",
         })
     }
+}
+
+/// For a path that is refused.
+pub(super) fn refused(path: &RootPath, why: Refusal) -> BatchError {
+    BatchError::Refused { path: path.clone(), why }
 }
 
 /// A failed operation, before it is known what that means for the batch.

@@ -1,77 +1,98 @@
 //! What a batch will have to do, found without changing anything: every refusal happens here.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::error::{BatchError, Failure, Operation, Refusal};
-use super::temporary::{PREFIX, Tag};
-use super::{Batch, Write};
+use super::above::{Above, Stage, Unfinished};
+use super::crowd::Crowd;
+use super::error::{BatchError, Failure, Operation, Refusal, refused};
+use super::temporary::{Tag, leftover};
+use super::{Batch, Forecast, Link, Write, names, space};
 use crate::disk::{Disk, Kind, RootPath, Stat};
-
-/// Files, written and removed, that one batch may have.
-const MAX_FILES: usize = 100_000;
 
 /// What is left to do for a batch on this disk.
 #[derive(Debug)]
 pub(super) struct Work<'b> {
     /// Directories that are not known to be made, outermost first.
-    pub(super) directories: Vec<Unfinished>,
+    pub(super) directories: Vec<Unfinished<'b>>,
     /// Markers of directories that are to be made; see [`Unfinished`].
     pub(super) markers: Vec<RootPath>,
-    /// Files that differ from what they should be.
+    /// Files and links that differ from what they should be.
     pub(super) pending: Vec<Pending<'b>>,
-    /// Temporaries of files that are already as they should be, in case an earlier run left one.
-    pub(super) idle: Vec<RootPath>,
+    /// How many are already as they should be.
+    pub(super) unchanged: usize,
+    /// Temporaries that an earlier run left.
+    pub(super) stale: Vec<RootPath>,
     /// Files to remove that are there.
     pub(super) removals: Vec<&'b RootPath>,
 }
 
-/// A directory that a run has to make, or began to make when it was cut off.
-///
-/// Making one is a name first and attributes later, and a crash between the two leaves a directory nobody else can enter.
-/// What stands there then is not told from somebody's private directory by its looks; so beside the outermost of them a
-/// marker is durable before, and until after, the directories are.
-#[derive(Debug)]
-pub(super) struct Unfinished {
-    pub(super) path: RootPath,
-    pub(super) stage: Stage,
+impl Work<'_> {
+    /// The work without the doing.
+    pub(super) fn forecast(&self) -> Forecast {
+        let missing = self.directories.iter().filter(|directory| directory.stage == Stage::Missing);
+        Forecast {
+            changed: self.pending.len(),
+            unchanged: self.unchanged,
+            removed: self.removals.len(),
+            bytes: self.pending.iter().map(|pending| pending.target.bytes()).fold(0, u64::saturating_add),
+            directories: missing.map(|directory| directory.path.clone()).collect(),
+        }
+    }
 }
 
-/// How far a directory has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Not there.
-    Missing,
-    /// There, without its attributes.
-    Bare,
-    /// There with attributes, of which it is not known that they are durable.
-    Standing,
+/// A file or link as it is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target<'b> {
+    File(&'b Write),
+    Link(&'b Link),
 }
 
-/// A file to write, and where it is written first.
+impl<'b> Target<'b> {
+    pub(super) fn path(self) -> &'b RootPath {
+        match self {
+            Self::File(write) => &write.path,
+            Self::Link(link) => &link.path,
+        }
+    }
+
+    /// Bytes of contents; a link has none.
+    fn bytes(self) -> u64 {
+        match self {
+            Self::File(write) => u64::try_from(write.contents.expose().len()).unwrap_or(u64::MAX),
+            Self::Link(_) => 0,
+        }
+    }
+}
+
+/// What is to be written, and where it is written first.
 #[derive(Debug)]
 pub(super) struct Pending<'b> {
-    pub(super) write: &'b Write,
+    pub(super) target: Target<'b>,
     pub(super) temporary: RootPath,
+    /// Bytes on the disk that an earlier run's temporary gives back.
+    reclaimed: u64,
+}
+
+impl Pending<'_> {
+    /// Bytes that it takes of the disk.
+    pub(super) fn bytes(&self) -> u64 {
+        space::blocks(self.target.bytes()).saturating_sub(self.reclaimed)
+    }
 }
 
 /// Checks a batch against the disk.
 pub(super) fn survey<'b>(disk: &impl Disk, batch: &'b Batch, tag: Tag<'_>) -> Result<Work<'b>, BatchError> {
-    check_names(batch)?;
-    let mut above = Above { disk, tag, first: batch.writes.len() + 1, seen: BTreeMap::new() };
-    above.survey(batch)?;
-    let (directories, markers) = above.unfinished();
-    let mut work = Work { directories, markers, pending: Vec::new(), idle: Vec::new(), removals: Vec::new() };
-    for (number, write) in batch.writes.iter().enumerate() {
-        let temporary = beside(&write.path, &tag.name(number))?;
-        let standing = look(disk, &write.path)?;
-        if let Some(stat) = standing
-            && same(disk, write, stat)?
-        {
-            work.idle.push(temporary);
-        } else {
-            work.pending.push(Pending { write, temporary });
-        }
+    names::check(batch)?;
+    let above = Above::look(disk, batch, tag)?;
+    let (directories, markers) = above.unfinished(&batch.directories);
+    let (pending, stale, removals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut work = Work { directories, markers, pending, unchanged: 0, stale, removals };
+    let crowd = Crowd::list(disk, batch, tag)?;
+    let targets = batch.writes.iter().map(Target::File).chain(batch.links.iter().map(Target::Link));
+    for (number, target) in targets.enumerate() {
+        let temporary = beside(target.path(), &tag.name(number))?;
+        let left = if crowd.may_hold(&temporary) { leftover(disk, &temporary) } else { Ok(None) };
+        work.enter(disk, target, temporary, left.map_err(Failure::untouched)?)?;
     }
     for path in &batch.removals {
         beside(path, &tag.name(usize::MAX))?;
@@ -79,114 +100,39 @@ pub(super) fn survey<'b>(disk: &impl Disk, batch: &'b Batch, tag: Tag<'_>) -> Re
             work.removals.push(path);
         }
     }
+    space::check(&above, &work)?;
     Ok(work)
 }
 
-fn refused(path: &RootPath, why: Refusal) -> BatchError {
-    BatchError::Refused { path: path.clone(), why }
-}
-
-fn beside(path: &RootPath, name: &str) -> Result<RootPath, BatchError> {
-    path.beside(name).map_err(|_| refused(path, Refusal::TooLong))
-}
-
-fn check_names(batch: &Batch) -> Result<(), BatchError> {
-    let count = batch.writes.len().saturating_add(batch.removals.len());
-    if count > MAX_FILES {
-        return Err(BatchError::TooMany { count, most: MAX_FILES });
-    }
-    let mut files = BTreeSet::new();
-    for path in batch.writes.iter().map(|write| &write.path).chain(&batch.removals) {
-        if path.name().starts_with(PREFIX) {
-            return Err(refused(path, Refusal::Reserved));
+impl<'b> Work<'b> {
+    fn enter(
+        &mut self,
+        disk: &impl Disk,
+        target: Target<'b>,
+        temporary: RootPath,
+        left: Option<Stat>,
+    ) -> Result<(), BatchError> {
+        if left.is_some() {
+            self.stale.push(temporary.clone());
         }
-        if !files.insert(path) {
-            return Err(refused(path, Refusal::Repeated));
-        }
-    }
-    let mut directories = batch.writes.iter().flat_map(|write| write.path.ancestors());
-    match directories.find(|directory| files.contains(directory)) {
-        Some(directory) => Err(refused(&directory, Refusal::Nested)),
-        None => Ok(()),
-    }
-}
-
-/// Directories above the targets, each looked at once.
-struct Above<'d, 't, D> {
-    disk: &'d D,
-    tag: Tag<'t>,
-    /// The first number for markers: the same batch gives each directory the same one again.
-    first: usize,
-    seen: BTreeMap<RootPath, Seen>,
-}
-
-/// What is known of a directory.
-#[derive(Clone)]
-struct Seen {
-    stat: Option<Stat>,
-    /// The marker of the outermost unfinished directory that this is, or is in.
-    marker: Option<RootPath>,
-}
-
-/// How a directory looks between its making and its getting attributes.
-const BORN: u32 = 0o700;
-
-impl<D: Disk> Above<'_, '_, D> {
-    fn survey(&mut self, batch: &Batch) -> Result<(), BatchError> {
-        let all: BTreeSet<RootPath> = batch.writes.iter().flat_map(|write| write.path.ancestors()).collect();
-        // A directory sorts before what is in it.
-        for (number, directory) in all.into_iter().enumerate() {
-            let above = directory.parent().and_then(|parent| self.seen.get(&parent)).cloned();
-            let stat = match &above {
-                Some(Seen { stat: None, .. }) => None,
-                _ => self.look(&directory)?,
-            };
-            let marker = match above.and_then(|above| above.marker) {
-                Some(marker) => Some(marker),
-                None => self.marker(&directory, number, stat)?,
-            };
-            self.seen.insert(directory, Seen { stat, marker });
+        let standing = look(disk, target.path())?;
+        let same = match (target, standing) {
+            (_, None) => false,
+            (Target::File(write), Some(stat)) => same(disk, write, stat)?,
+            (Target::Link(link), Some(stat)) => same_link(disk, link, stat)?,
+        };
+        if same {
+            self.unchanged += 1;
+        } else {
+            let reclaimed = left.map_or(0, |stat| space::blocks(stat.size));
+            self.pending.push(Pending { target, temporary, reclaimed });
         }
         Ok(())
     }
+}
 
-    /// A link counts as a directory: where it leads, and whether that stays below the root, is the disk's to judge.
-    fn look(&self, directory: &RootPath) -> Result<Option<Stat>, BatchError> {
-        let inspected = self.disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory));
-        match inspected.map_err(Failure::untouched)? {
-            Some(stat) if matches!(stat.kind, Kind::File | Kind::Special) => {
-                Err(refused(directory, Refusal::NotADirectory))
-            }
-            stat => Ok(stat),
-        }
-    }
-
-    /// The marker of a directory that is not there, or that has one.
-    fn marker(&self, directory: &RootPath, number: usize, stat: Option<Stat>) -> Result<Option<RootPath>, BatchError> {
-        let marker = beside(directory, &self.tag.name(self.first + number))?;
-        if stat.is_none() {
-            return Ok(Some(marker));
-        }
-        let found = self.disk.stat(&marker).map_err(Failure::of(Operation::Inspect, &marker));
-        Ok(found.map_err(Failure::untouched)?.map(|_| marker))
-    }
-
-    fn unfinished(self) -> (Vec<Unfinished>, Vec<RootPath>) {
-        let (mut directories, mut markers) = (Vec::new(), BTreeSet::new());
-        for (path, Seen { stat, marker }) in self.seen {
-            let Some(marker) = marker else { continue };
-            markers.insert(marker);
-            let stage = match stat {
-                None => Stage::Missing,
-                Some(stat) if stat.kind != Kind::Directory => continue,
-                // Whoever has given it other attributes since has meant them.
-                Some(stat) if stat.mode == BORN => Stage::Bare,
-                Some(_) => Stage::Standing,
-            };
-            directories.push(Unfinished { path, stage });
-        }
-        (directories, markers.into_iter().collect())
-    }
+pub(super) fn beside(path: &RootPath, name: &str) -> Result<RootPath, BatchError> {
+    path.beside(name).map_err(|_| refused(path, Refusal::TooLong))
 }
 
 /// What stands at a target, if it is something that a file may replace.
@@ -214,10 +160,22 @@ fn same(disk: &impl Disk, write: &Write, stat: Stat) -> Result<bool, BatchError>
     {
         return Ok(false);
     }
+    let inspected = |source| Failure::of(Operation::Inspect, &write.path)(source).untouched();
+    if write.label.is_some() && disk.label(&write.path).map_err(inspected)? != write.label {
+        return Ok(false);
+    }
     match disk.read(&write.path, length) {
         Ok(found) => Ok(found == *contents),
         // It has grown since.
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
-        Err(source) => Err(Failure::of(Operation::Inspect, &write.path)(source).untouched()),
+        Err(source) => Err(inspected(source)),
     }
+}
+
+fn same_link(disk: &impl Disk, link: &Link, stat: Stat) -> Result<bool, BatchError> {
+    if stat.kind != Kind::Link {
+        return Ok(false);
+    }
+    let found = disk.read_link(&link.path).map_err(Failure::of(Operation::Inspect, &link.path));
+    Ok(found.map_err(Failure::untouched)? == link.target.as_str())
 }

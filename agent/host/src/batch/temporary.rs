@@ -1,7 +1,12 @@
-//! Names of temporary files: `.ostler-<tag>-<number>`, so that leftovers tell whose they are.
+//! Names of temporary files: `.ostler-<tag>-<number>`, so that leftovers tell whose they are. A marker is named after its
+//! directory instead, so that another batch with the same tag finds it too.
+
+use std::io::ErrorKind;
+
+use sha2::{Digest, Sha256};
 
 use super::error::{BatchError, Failure, Operation};
-use crate::disk::{Disk, Kind, RootPath};
+use crate::disk::{Disk, Kind, RootPath, Stat};
 
 /// What every temporary's name starts with.
 pub(super) const PREFIX: &str = ".ostler-";
@@ -26,6 +31,13 @@ impl<'t> Tag<'t> {
         format!("{PREFIX}{}-{number}", self.0)
     }
 
+    /// The name of the marker beside a directory, of one length whatever the directory is called.
+    pub(super) fn marker(self, directory: &RootPath) -> String {
+        let digest = Sha256::digest(directory.name().as_bytes());
+        let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("{PREFIX}{}-of-{short}", self.0)
+    }
+
     /// Whether a name is one of this tag's; another tag that merely starts alike is told apart by the number.
     pub(super) fn owns(self, name: &str) -> bool {
         name.strip_prefix(PREFIX)
@@ -35,15 +47,52 @@ impl<'t> Tag<'t> {
     }
 }
 
+/// What stands at a temporary's path, if it is something that a run left.
+pub(super) fn leftover(disk: &impl Disk, path: &RootPath) -> Result<Option<Stat>, Failure> {
+    let stat = disk.stat(path).map_err(Failure::of(Operation::Inspect, path))?;
+    Ok(stat.filter(|stat| matches!(stat.kind, Kind::File | Kind::Link)))
+}
+
 /// Removes a leftover if there is one; says whether there was.
 pub(crate) fn remove_leftover(disk: &impl Disk, path: &RootPath) -> Result<bool, Failure> {
-    match disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? {
-        Some(stat) if matches!(stat.kind, Kind::File | Kind::Link) => {
-            disk.remove(path).map_err(Failure::of(Operation::Remove, path))?;
-            Ok(true)
-        }
-        _ => Ok(false),
+    let there = leftover(disk, path)?.is_some();
+    if there {
+        disk.remove(path).map_err(Failure::of(Operation::Remove, path))?;
     }
+    Ok(there)
+}
+
+/// Takes directories that a transaction made away again, durably, and what marked them; those that hold something, and
+/// those that are not there, are passed over. Given outermost first.
+pub fn unmake(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<(), BatchError> {
+    let tag = Tag::new(tag)?;
+    for directory in directories.iter().rev() {
+        unmake_one(disk, directory, tag).map_err(Failure::sweep)?;
+    }
+    Ok(())
+}
+
+fn unmake_one(disk: &impl Disk, directory: &RootPath, tag: Tag<'_>) -> Result<(), Failure> {
+    let stat = disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))?;
+    if stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+        match disk.remove_directory(directory) {
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) => {}
+            removed => removed.map_err(Failure::of(Operation::Remove, directory))?,
+        }
+    }
+    if let Ok(marker) = directory.beside(&tag.marker(directory)) {
+        remove_leftover(disk, &marker)?;
+    }
+    // Also where nothing changed now: a run that was killed may have removed it and not come to this.
+    let parent = directory.parent();
+    let standing = match &parent {
+        Some(parent) => disk.stat(parent).map_err(Failure::of(Operation::Inspect, parent))?.is_some(),
+        None => true,
+    };
+    if standing {
+        disk.sync_directory(parent.as_ref()).map_err(Failure::of(Operation::Sync, directory))?;
+    }
+    Ok(())
 }
 
 /// Removes what an interrupted transaction with this tag left in the directories, durably; says how many files.

@@ -43,7 +43,7 @@ pub enum Kind {
 }
 
 /// Mode and owner that a new file gets before it can be seen under its final name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attributes {
     /// Permission bits.
     pub mode: u32,
@@ -51,6 +51,15 @@ pub struct Attributes {
     pub uid: u32,
     /// Owning group.
     pub gid: u32,
+}
+
+/// What is left of a filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// Which filesystem it is, as [`Disk::filesystem`] numbers them.
+    pub filesystem: u64,
+    /// Bytes that anybody may still take; `u64::MAX` where they are not counted.
+    pub bytes: u64,
 }
 
 /// Operations on files below one root directory. No path leads out of it, whatever links it passes.
@@ -87,6 +96,13 @@ pub trait Disk {
     /// Changes mode and owner of a file or directory, never through a link.
     fn set_attributes(&self, path: &RootPath, attributes: Attributes) -> io::Result<()>;
 
+    /// The SELinux label of a file or directory; `None` when it has none, its filesystem keeps none, or a link or anything
+    /// else stands at the path.
+    fn label(&self, path: &RootPath) -> io::Result<Option<String>>;
+
+    /// Gives a file or directory an SELinux label, never through a link. As durable as mode and owner are.
+    fn set_label(&self, path: &RootPath, label: &str) -> io::Result<()>;
+
     /// Gives a file or link another name on the same filesystem, replacing a file or link that has it.
     fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()>;
 
@@ -99,11 +115,18 @@ pub trait Disk {
     /// Makes a file's contents, or a directory's names, durable.
     fn sync(&self, path: &RootPath) -> io::Result<()>;
 
+    /// Makes a directory's names durable; `None` is the root directory. Unlike with [`Disk::sync`], a link at the path is
+    /// followed, no further than to the root.
+    fn sync_directory(&self, directory: Option<&RootPath>) -> io::Result<()>;
+
     /// Makes everything on the filesystem that holds the path durable.
     fn sync_filesystem(&self, path: &RootPath) -> io::Result<()>;
 
     /// Which filesystem holds what stands at the path, as a number that differs between filesystems.
     fn filesystem(&self, path: &RootPath) -> io::Result<u64>;
+
+    /// What is left of the filesystem that a directory lies on; `None` is the root directory, and a link is followed.
+    fn free(&self, directory: Option<&RootPath>) -> io::Result<Free>;
 
     /// Takes the lock on a file, which is made if it is not there; `None` when another process holds it.
     fn lock(&self, path: &RootPath) -> io::Result<Option<Self::Lock>>;

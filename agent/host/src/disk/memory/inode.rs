@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use nix::errno::Errno;
 
@@ -22,6 +23,18 @@ pub(super) struct Inode {
     pub(super) body: Body,
 }
 
+impl Inode {
+    /// Whether no power cut can take anything from it.
+    pub(super) fn is_settled(&self) -> bool {
+        let body = match &self.body {
+            Body::File(contents) => contents.synced,
+            Body::Directory(entries) => entries.pending.is_empty(),
+            Body::Link(_) => true,
+        };
+        body && self.attributes.pending.is_empty()
+    }
+}
+
 #[derive(Clone)]
 pub(super) enum Body {
     File(Contents),
@@ -30,32 +43,53 @@ pub(super) enum Body {
     Link(String),
 }
 
-/// Attributes that are durable, and those given since.
-#[derive(Clone)]
+/// What an inode has besides its body.
+#[derive(Clone, Hash)]
+pub(super) struct Traits {
+    pub(super) attributes: Attributes,
+    pub(super) label: Option<String>,
+}
+
+/// Attributes and label that are durable, and those given since.
+#[derive(Clone, Hash)]
 pub(super) struct Versions {
-    pub(super) durable: Attributes,
-    pub(super) pending: Vec<Attributes>,
+    pub(super) durable: Traits,
+    pub(super) pending: Vec<Traits>,
 }
 
 impl Versions {
-    pub(super) fn settled(durable: Attributes) -> Self {
+    pub(super) fn settled(attributes: Attributes) -> Self {
+        Self::of(Traits { attributes, label: None })
+    }
+
+    pub(super) fn of(durable: Traits) -> Self {
         Self { durable, pending: Vec::new() }
     }
 
-    pub(super) fn now(&self) -> Attributes {
-        self.pending.last().copied().unwrap_or(self.durable)
+    pub(super) fn now(&self) -> &Traits {
+        self.pending.last().unwrap_or(&self.durable)
+    }
+
+    pub(super) fn set_attributes(&mut self, attributes: Attributes) {
+        self.pending.push(Traits { attributes, ..self.now().clone() });
+    }
+
+    pub(super) fn set_label(&mut self, label: &str) {
+        self.pending.push(Traits { label: Some(label.to_owned()), ..self.now().clone() });
     }
 
     fn sync(&mut self) {
-        self.durable = self.now();
-        self.pending.clear();
+        if let Some(last) = self.pending.pop() {
+            self.durable = last;
+            self.pending.clear();
+        }
     }
 }
 
 /// A file's bytes. The disk never writes over a file, so that those not synced have no older version.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 pub(super) struct Contents {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Arc<[u8]>,
     pub(super) synced: bool,
     /// A sync has failed: the kernel forgot that these bytes are not on the disk, and no later sync writes them.
     pub(super) forgotten: bool,
@@ -115,10 +149,10 @@ impl Place {
     }
 }
 
-/// All inodes of a disk.
+/// All inodes of a disk. Copies share those that neither has changed since, so that a disk can be copied at every effect.
 #[derive(Clone)]
 pub(super) struct Inodes {
-    table: BTreeMap<Ino, Inode>,
+    table: BTreeMap<Ino, Arc<Inode>>,
     next: Ino,
 }
 
@@ -126,22 +160,26 @@ impl Inodes {
     /// A disk with nothing but its root.
     pub(super) fn new() -> Self {
         let attributes = Versions::settled(Attributes { mode: 0o755, uid: 0, gid: 0 });
-        Self::from_table(
-            [(ROOT, Inode { filesystem: 0, attributes, body: Body::Directory(Entries::default()) })].into(),
-        )
+        let root = Inode { filesystem: 0, attributes, body: Body::Directory(Entries::default()) };
+        Self::from_table([(ROOT, Arc::new(root))].into())
     }
 
-    pub(super) fn from_table(table: BTreeMap<Ino, Inode>) -> Self {
+    pub(super) fn from_table(table: BTreeMap<Ino, Arc<Inode>>) -> Self {
         let next = table.last_key_value().map_or(ROOT, |(ino, _)| *ino) + 1;
         Self { table, next }
     }
 
     pub(super) fn get(&self, ino: Ino) -> io::Result<&Inode> {
+        self.shared(ino).map(|inode| &**inode)
+    }
+
+    /// An inode to be part of another disk too.
+    pub(super) fn shared(&self, ino: Ino) -> io::Result<&Arc<Inode>> {
         self.table.get(&ino).ok_or_else(|| Errno::ESTALE.into())
     }
 
     pub(super) fn get_mut(&mut self, ino: Ino) -> io::Result<&mut Inode> {
-        self.table.get_mut(&ino).ok_or_else(|| Errno::ESTALE.into())
+        self.table.get_mut(&ino).map(Arc::make_mut).ok_or_else(|| Errno::ESTALE.into())
     }
 
     pub(super) fn names(&self, ino: Ino) -> io::Result<&BTreeMap<String, Ino>> {
@@ -153,12 +191,14 @@ impl Inodes {
 
     /// Walks to a path, through links but the last element, never above the root.
     pub(super) fn locate(&self, path: &RootPath) -> io::Result<Place> {
-        let directory = match path.parent() {
-            Some(parent) => self.walk(&parent)?,
-            None => ROOT,
-        };
+        let directory = self.directory(path.parent().as_ref())?;
         let found = self.names(directory)?.get(path.name()).copied();
         Ok(Place { directory, name: path.name().to_owned(), found })
+    }
+
+    /// The directory that a path leads to, through a link too; `None` is the root.
+    pub(super) fn directory(&self, path: Option<&RootPath>) -> io::Result<Ino> {
+        path.map_or(Ok(ROOT), |path| self.walk(path))
     }
 
     fn walk(&self, path: &RootPath) -> io::Result<Ino> {
@@ -211,7 +251,7 @@ impl Inodes {
         let ino = self.next;
         self.change(place.directory, vec![(place.name.clone(), Some(ino))])?;
         self.next += 1;
-        self.table.insert(ino, Inode { filesystem, attributes, body });
+        self.table.insert(ino, Arc::new(Inode { filesystem, attributes, body }));
         Ok(ino)
     }
 
@@ -236,7 +276,7 @@ impl Inodes {
     /// After a failed sync of a file, or of the filesystem.
     pub(super) fn forget(&mut self, ino: Option<Ino>, filesystem: u32) {
         match ino.and_then(|ino| self.table.get_mut(&ino)) {
-            Some(inode) => forget(inode),
+            Some(inode) => forget(Arc::make_mut(inode)),
             None => self.on(filesystem).for_each(forget),
         }
     }
@@ -255,8 +295,10 @@ impl Inodes {
         Ok(())
     }
 
+    /// Inodes of a filesystem that are not wholly on the disk.
     fn on(&mut self, filesystem: u32) -> impl Iterator<Item = &mut Inode> {
-        self.table.values_mut().filter(move |inode| inode.filesystem == filesystem)
+        let unsettled = move |inode: &&mut Arc<Inode>| inode.filesystem == filesystem && !inode.is_settled();
+        self.table.values_mut().filter(unsettled).map(Arc::make_mut)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
-use super::inode::{Body, Change, Contents, Entries, Ino, Inode, Inodes, ROOT, Versions, apply};
+use super::inode::{Body, Change, Contents, Entries, Ino, Inode, Inodes, ROOT, Traits, Versions, apply};
 use crate::disk::Attributes;
 
 /// Decides, the same way for the same seed, which changes that were not synced survive a power cut.
@@ -100,33 +101,34 @@ impl Loss {
         names
     }
 
-    fn surviving_attributes(&mut self, versions: &Versions) -> Attributes {
+    fn surviving_traits(&mut self, versions: &Versions) -> Traits {
         match self.inodes {
-            Inner::Lost => versions.durable,
-            Inner::Kept => versions.now(),
+            Inner::Lost => versions.durable.clone(),
+            Inner::Kept => versions.now().clone(),
             Inner::Random => {
-                let mode = self.version(versions).mode;
-                // Mode and owner are changed by two calls, of which either may be lost.
-                Attributes { mode, ..self.version(versions) }
+                // Mode, owner and label are changed by three calls, of which each may be lost.
+                let mode = self.version(versions).attributes.mode;
+                let attributes = Attributes { mode, ..self.version(versions).attributes };
+                Traits { attributes, label: self.version(versions).label.clone() }
             }
         }
     }
 
-    fn version(&mut self, versions: &Versions) -> Attributes {
+    fn version<'v>(&mut self, versions: &'v Versions) -> &'v Traits {
         let choice = self.choose(versions.pending.len() + 1);
-        versions.pending.get(choice).copied().unwrap_or(versions.durable)
+        versions.pending.get(choice).unwrap_or(&versions.durable)
     }
 
-    fn surviving_bytes(&mut self, contents: &Contents) -> Vec<u8> {
+    fn surviving_bytes(&mut self, contents: &Contents) -> Arc<[u8]> {
         if contents.synced {
             return contents.bytes.clone();
         }
         match self.inodes {
-            Inner::Lost => Vec::new(),
+            Inner::Lost => Arc::default(),
             // Bytes that the kernel has forgotten are never written, however much luck there is.
-            Inner::Kept | Inner::Random if contents.forgotten => Vec::new(),
+            Inner::Kept | Inner::Random if contents.forgotten => Arc::default(),
             Inner::Kept => contents.bytes.clone(),
-            Inner::Random => self.torn(&contents.bytes),
+            Inner::Random => self.torn(&contents.bytes).into(),
         }
     }
 
@@ -156,8 +158,14 @@ pub(super) fn survivors(before: &Inodes, loss: &mut Loss) -> io::Result<Inodes> 
         if table.contains_key(&ino) {
             continue;
         }
-        let Inode { filesystem, attributes, body } = before.get(ino)?;
-        let attributes = Versions::settled(loss.surviving_attributes(attributes));
+        let inode = before.shared(ino)?;
+        if inode.is_settled() {
+            left.extend(before.names(ino).into_iter().flat_map(BTreeMap::values));
+            table.insert(ino, inode.clone());
+            continue;
+        }
+        let Inode { filesystem, attributes, body } = &**inode;
+        let attributes = Versions::of(loss.surviving_traits(attributes));
         let body = match body {
             Body::File(contents) => {
                 Body::File(Contents { bytes: loss.surviving_bytes(contents), synced: true, forgotten: false })
@@ -169,7 +177,7 @@ pub(super) fn survivors(before: &Inodes, loss: &mut Loss) -> io::Result<Inodes> 
                 Body::Directory(Entries::settled(names))
             }
         };
-        table.insert(ino, Inode { filesystem: *filesystem, attributes, body });
+        table.insert(ino, Arc::new(Inode { filesystem: *filesystem, attributes, body }));
     }
     Ok(Inodes::from_table(table))
 }

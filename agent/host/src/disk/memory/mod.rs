@@ -5,6 +5,7 @@
 
 mod driver;
 mod fault;
+mod fingerprint;
 mod inode;
 mod loss;
 mod operations;
@@ -59,6 +60,9 @@ struct State {
     reads: Schedule,
     stopped: bool,
     leaves_halves: bool,
+    free: u64,
+    /// What the disk held before each effect, once that is asked for.
+    history: Option<Vec<Inodes>>,
 }
 
 impl std::fmt::Debug for State {
@@ -77,7 +81,7 @@ impl Default for MemoryDisk {
 impl MemoryDisk {
     /// An empty disk.
     pub fn new() -> Self {
-        Self::of(Inodes::new(), false)
+        Self::of(Inodes::new(), false, u64::MAX)
     }
 
     /// A disk that durably holds files of path, contents and mode; a path that ends in `/` is a directory. Directories
@@ -94,16 +98,16 @@ impl MemoryDisk {
         Ok(disk)
     }
 
-    fn of(inodes: Inodes, leaves_halves: bool) -> Self {
+    fn of(inodes: Inodes, leaves_halves: bool, free: u64) -> Self {
         let (effects, reads) = (Schedule::default(), Schedule::default());
-        let state = Mutex::new(State { inodes, effects, reads, stopped: false, leaves_halves });
+        let state = Mutex::new(State { inodes, effects, reads, stopped: false, leaves_halves, free, history: None });
         Self { state, locks: Arc::default() }
     }
 
     /// Durably puts a file at a path, in the place of any file or link there, behind the back of whoever uses the disk:
     /// no effect is counted and no fault met. Makes all else durable too.
     pub fn put(&self, path: &RootPath, contents: &[u8], attributes: Attributes) -> io::Result<()> {
-        let contents = Contents { bytes: contents.to_vec(), synced: true, forgotten: false };
+        let contents = Contents { bytes: contents.into(), synced: true, forgotten: false };
         self.place(path, attributes, Body::File(contents))
     }
 
@@ -146,6 +150,13 @@ impl MemoryDisk {
         self.state().leaves_halves = true;
     }
 
+    /// From now on every filesystem says to have this many bytes left. Nothing but what [`Disk::free`] says changes.
+    ///
+    /// [`Disk::free`]: super::Disk::free
+    pub fn set_free(&self, bytes: u64) {
+        self.state().free = bytes;
+    }
+
     /// Effects so far, those that met a fault included.
     pub fn effects(&self) -> u64 {
         self.state().effects.count()
@@ -161,7 +172,7 @@ impl MemoryDisk {
         let state = self.state();
         // Every entry has its inode, by construction; an empty disk would fail any test that looks at it.
         let inodes = loss::survivors(&state.inodes, loss).unwrap_or_else(|_| Inodes::new());
-        Self::of(inodes, state.leaves_halves)
+        Self::of(inodes, state.leaves_halves, state.free)
     }
 
     /// [`MemoryDisk::crash`] with the loss of a seed.
@@ -172,7 +183,25 @@ impl MemoryDisk {
     /// The disk as found after only the process died: nothing is lost, but what was not synced still may be later.
     pub fn kill(&self) -> Self {
         let state = self.state();
-        Self::of(state.inodes.clone(), state.leaves_halves)
+        Self::of(state.inodes.clone(), state.leaves_halves, state.free)
+    }
+
+    /// From now on keeps what the disk holds before each effect, for [`MemoryDisk::history`].
+    pub fn remember(&self) {
+        self.state().history = Some(Vec::new());
+    }
+
+    /// The disk as it was before each effect since [`MemoryDisk::remember`], in order, and as it is: each as a kill then
+    /// would have left it.
+    pub fn history(&self) -> Vec<Self> {
+        let state = self.state();
+        let before = state.history.iter().flatten();
+        before.chain([&state.inodes]).map(|inodes| Self::of(inodes.clone(), state.leaves_halves, state.free)).collect()
+    }
+
+    /// The same number for disks that nothing can tell apart, not even a power cut, and practically never for others.
+    pub fn fingerprint(&self) -> u128 {
+        fingerprint::fingerprint(&self.state().inodes)
     }
 
     /// Everything on the disk as operations see it.
@@ -225,6 +254,9 @@ impl State {
 
     fn effect(&mut self, space: Space) -> io::Result<()> {
         self.running()?;
+        if let Some(history) = &mut self.history {
+            history.push(self.inodes.clone());
+        }
         let fault = self.effects.next(space);
         self.meet(fault)
     }

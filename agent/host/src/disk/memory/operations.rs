@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::fault::Space;
 use super::inode::{Body, Contents, Entries, Ino, Place, Versions};
 use super::{BORN_DIRECTORY, BORN_FILE, MemoryDisk, MemoryLock, PowerCut, State, held};
-use crate::disk::{Attributes, Disk, Kind, RootPath, Stat};
+use crate::disk::{Attributes, Disk, Free, Kind, RootPath, Stat};
 
 const MAX_TARGET: usize = 4095;
 
@@ -27,7 +27,7 @@ impl Disk for MemoryDisk {
             Err(error) => return Err(error),
         };
         let inode = state.inodes.get(ino)?;
-        let Attributes { mode, uid, gid } = inode.attributes.now();
+        let Attributes { mode, uid, gid } = inode.attributes.now().attributes;
         let (kind, size) = match &inode.body {
             Body::File(contents) => (Kind::File, contents.bytes.len()),
             Body::Directory(_) => (Kind::Directory, 0),
@@ -44,7 +44,7 @@ impl Disk for MemoryDisk {
             Body::Directory(_) => Err(Errno::EISDIR.into()),
             Body::Link(_) => Err(Errno::ELOOP.into()),
             Body::File(contents) if u64::try_from(contents.bytes.len()).is_ok_and(|size| size <= most) => {
-                Ok(contents.bytes.clone())
+                Ok(contents.bytes.to_vec())
             }
             Body::File(_) => Err(io::ErrorKind::FileTooLarge.into()),
         }
@@ -85,7 +85,7 @@ impl Disk for MemoryDisk {
         let ino = state.inodes.add(&place, Versions::settled(BORN_FILE), body)?;
         state.finish(&place, ino, attributes)?;
         if let Body::File(file) = &mut state.inodes.get_mut(ino)?.body {
-            file.bytes = contents.to_vec();
+            file.bytes = contents.into();
         }
         Ok(())
     }
@@ -110,7 +110,26 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         let ino = state.no_link(path)?;
         state.effect(Space::Spares)?;
-        state.inodes.get_mut(ino)?.attributes.pending.push(attributes);
+        state.inodes.get_mut(ino)?.attributes.set_attributes(attributes);
+        Ok(())
+    }
+
+    fn label(&self, path: &RootPath) -> io::Result<Option<String>> {
+        let mut state = self.state();
+        state.read()?;
+        let ino = state.inodes.locate(path)?.existing()?;
+        Ok(state.inodes.get(ino)?.attributes.now().label.clone())
+    }
+
+    fn set_label(&self, path: &RootPath, label: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.running()?;
+        if label.is_empty() || label.contains('\0') {
+            return Err(Errno::EINVAL.into());
+        }
+        let ino = state.no_link(path)?;
+        state.effect(Space::Takes)?;
+        state.inodes.get_mut(ino)?.attributes.set_label(label);
         Ok(())
     }
 
@@ -176,6 +195,14 @@ impl Disk for MemoryDisk {
         state.inodes.sync(ino)
     }
 
+    fn sync_directory(&self, directory: Option<&RootPath>) -> io::Result<()> {
+        let mut state = self.state();
+        state.running()?;
+        let ino = state.inodes.directory(directory)?;
+        state.effect_of_sync(Some(ino), 0)?;
+        state.inodes.sync(ino)
+    }
+
     fn sync_filesystem(&self, path: &RootPath) -> io::Result<()> {
         let mut state = self.state();
         let ino = state.no_link(path)?;
@@ -190,6 +217,13 @@ impl Disk for MemoryDisk {
         state.read()?;
         let ino = state.inodes.locate(path)?.existing()?;
         Ok(state.inodes.get(ino)?.filesystem.into())
+    }
+
+    fn free(&self, directory: Option<&RootPath>) -> io::Result<Free> {
+        let mut state = self.state();
+        state.read()?;
+        let ino = state.inodes.directory(directory)?;
+        Ok(Free { filesystem: state.inodes.get(ino)?.filesystem.into(), bytes: state.free })
     }
 
     fn lock(&self, path: &RootPath) -> io::Result<Option<MemoryLock>> {
@@ -232,7 +266,7 @@ impl State {
     /// The second effect of making something. When it fails, the name is removed, unless that fails too.
     fn finish(&mut self, place: &Place, ino: Ino, attributes: Attributes) -> io::Result<()> {
         let Err(error) = self.effect(Space::Takes) else {
-            self.inodes.get_mut(ino)?.attributes.pending.push(attributes);
+            self.inodes.get_mut(ino)?.attributes.set_attributes(attributes);
             return Ok(());
         };
         if !PowerCut::is(&error) && !self.leaves_halves && self.effect(Space::Spares).is_ok() {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::sync::Arc;
 
-use super::inode::{Body, Inodes, ROOT};
+use super::inode::{Body, Inodes, ROOT, Traits};
 use crate::disk::Attributes;
 
 /// What stands at one path.
@@ -14,14 +15,18 @@ pub enum Node {
     /// A regular file.
     File {
         /// Its bytes, which `Debug` tells apart but does not show.
-        contents: Vec<u8>,
+        contents: Arc<[u8]>,
         /// Its mode and owner.
         attributes: Attributes,
+        /// Its SELinux label.
+        label: Option<String>,
     },
     /// A directory.
     Directory {
         /// Its mode and owner.
         attributes: Attributes,
+        /// Its SELinux label.
+        label: Option<String>,
     },
     /// A symbolic link.
     Link {
@@ -33,13 +38,14 @@ pub enum Node {
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { contents, attributes: Attributes { mode, uid, gid } } => {
+            Self::File { contents, attributes: Attributes { mode, uid, gid }, label } => {
                 let mut hasher = DefaultHasher::new();
                 contents.hash(&mut hasher);
-                write!(f, "file {mode:04o} {uid}:{gid}, {} bytes, #{:016x}", contents.len(), hasher.finish())
+                let label = label.as_deref().unwrap_or("-");
+                write!(f, "file {mode:04o} {uid}:{gid} {label}, {} bytes, #{:016x}", contents.len(), hasher.finish())
             }
-            Self::Directory { attributes: Attributes { mode, uid, gid } } => {
-                write!(f, "directory {mode:04o} {uid}:{gid}")
+            Self::Directory { attributes: Attributes { mode, uid, gid }, label } => {
+                write!(f, "directory {mode:04o} {uid}:{gid} {}", label.as_deref().unwrap_or("-"))
             }
             Self::Link { target } => write!(f, "link to {target}"),
         }
@@ -52,13 +58,13 @@ pub(super) fn tree(inodes: &Inodes) -> io::Result<BTreeMap<String, Node>> {
     let mut left = vec![(String::new(), ROOT)];
     while let Some((path, ino)) = left.pop() {
         let inode = inodes.get(ino)?;
-        let attributes = inode.attributes.now();
+        let Traits { attributes, label } = inode.attributes.now().clone();
         let node = match &inode.body {
-            Body::File(contents) => Node::File { contents: contents.bytes.clone(), attributes },
+            Body::File(contents) => Node::File { contents: contents.bytes.clone(), attributes, label },
             Body::Link(target) => Node::Link { target: target.clone() },
             Body::Directory(entries) => {
                 left.extend(entries.now.iter().map(|(name, ino)| (format!("{path}/{name}"), *ino)));
-                Node::Directory { attributes }
+                Node::Directory { attributes, label }
             }
         };
         if ino != ROOT {

@@ -1,8 +1,10 @@
 //! The disk of a real machine, as a capability on one directory.
 //!
 //! Owns the system calls behind [`Disk`] and their order. Refuses to know why anything is written, and to find anything
-//! by a path that the kernel did not resolve within the root in the same call. SELinux labels are the caller's.
+//! by a path that the kernel did not resolve within the root in the same call. Which SELinux label is right is the
+//! caller's to know.
 
+mod label;
 mod owner;
 mod place;
 #[cfg(test)]
@@ -17,12 +19,12 @@ use std::path::Path;
 
 use nix::dir::Dir;
 use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat, renameat};
-use nix::sys::stat::{Mode, mkdirat};
+use nix::sys::stat::{Mode, fstat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, syncfs, unlinkat};
 
-use super::{Attributes, Disk, Kind, RootPath, Stat};
-use owner::Grant;
-use place::{Place, retry, unfit, walk};
+use super::{Attributes, Disk, Free, Kind, RootPath, Stat};
+use owner::{Caller, Grant};
+use place::{Place, open_for_sync, retry, unfit, walk};
 
 /// No directory that is listed has more names; one that does is not ours, and would only cost memory.
 const MOST_NAMES: usize = 1 << 20;
@@ -33,6 +35,7 @@ const LOCK_TRIES: usize = 100;
 #[derive(Debug)]
 pub struct RootDisk {
     root: OwnedFd,
+    caller: Option<Caller>,
 }
 
 /// Held while the lock on a file is; given back when dropped.
@@ -54,11 +57,16 @@ impl RootDisk {
         let root = retry(|| openat(AT_FDCWD, directory, flags, Mode::empty()))?;
         // A kernel that cannot walk safely is named now and not in the middle of a change.
         walk(root.as_fd(), "/")?;
-        Ok(Self { root })
+        Ok(Self { root, caller: Caller::current() })
     }
 
     fn place<'p>(&self, path: &'p RootPath) -> io::Result<Place<'p>> {
         Place::find(self.root.as_fd(), path)
+    }
+
+    /// A directory, for its place, through a link too; the root when none is named.
+    fn directory(&self, path: Option<&RootPath>) -> io::Result<OwnedFd> {
+        walk(self.root.as_fd(), path.map_or("/", RootPath::as_str))
     }
 }
 
@@ -67,7 +75,7 @@ impl Disk for RootDisk {
 
     fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>> {
         match self.place(path).and_then(|place| place.stat()) {
-            Ok(stat) => Ok(Some(stat)),
+            Ok(stat) => Ok(Some(self.caller.map_or(stat, |caller| caller.see(stat)))),
             // Below something that is no directory there is nothing, just as below something missing.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) => Err(error),
@@ -118,7 +126,7 @@ impl Disk for RootDisk {
     }
 
     fn make_directory(&self, path: &RootPath, attributes: Attributes) -> io::Result<()> {
-        let grant = Grant::new(attributes)?;
+        let grant = Grant::new(attributes, self.caller)?;
         let place = self.place(path)?;
         retry(|| mkdirat(&place.parent, place.name, Mode::S_IRWXU))?;
         let made = place
@@ -132,7 +140,7 @@ impl Disk for RootDisk {
     }
 
     fn create(&self, path: &RootPath, contents: &[u8], attributes: Attributes) -> io::Result<()> {
-        let grant = Grant::new(attributes)?;
+        let grant = Grant::new(attributes, self.caller)?;
         let place = self.place(path)?;
         let mut file = place.open(OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY, Mode::S_IRUSR | Mode::S_IWUSR)?;
         let made = file.write_all(contents).and_then(|()| grant.give(&file));
@@ -148,20 +156,38 @@ impl Disk for RootDisk {
     }
 
     fn set_attributes(&self, path: &RootPath, attributes: Attributes) -> io::Result<()> {
-        let grant = Grant::new(attributes)?;
+        let grant = Grant::new(attributes, self.caller)?;
         let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
         grant.give(&file)
     }
 
+    fn label(&self, path: &RootPath) -> io::Result<Option<String>> {
+        let place = self.place(path)?;
+        match place.stat()?.kind {
+            Kind::Link | Kind::Special => Ok(None),
+            Kind::File | Kind::Directory => label::read(&place.open_existing(&[Kind::File, Kind::Directory])?.0),
+        }
+    }
+
+    fn set_label(&self, path: &RootPath, label: &str) -> io::Result<()> {
+        let stored = label::stored(label)?;
+        let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
+        label::write(&file, &stored)
+    }
+
     fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()> {
-        let (from, to) = (self.place(from)?, self.place(to)?);
+        let beside = from.parent() == to.parent();
+        let from = self.place(from)?;
+        // Most renames stay in their directory, and then need no second walk.
+        let other = if beside { None } else { Some(self.place(to)?) };
         // The kernel would move a directory too, over an empty one. One that comes in after this look is moved within
         // the root all the same.
         match from.stat()?.kind {
             Kind::File | Kind::Link => {}
             kind @ (Kind::Directory | Kind::Special) => return Err(unfit(kind)),
         }
-        retry(|| renameat(&from.parent, from.name, &to.parent, to.name))
+        let target = other.as_ref().map_or(&from.parent, |place| &place.parent);
+        retry(|| renameat(&from.parent, from.name, target, to.name()))
     }
 
     fn remove(&self, path: &RootPath) -> io::Result<()> {
@@ -179,14 +205,27 @@ impl Disk for RootDisk {
         file.sync_all()
     }
 
+    fn sync_directory(&self, directory: Option<&RootPath>) -> io::Result<()> {
+        open_for_sync(&self.directory(directory)?)?.sync_all()
+    }
+
     fn sync_filesystem(&self, path: &RootPath) -> io::Result<()> {
         let place = self.place(path)?;
         let file = match place.stat()?.kind {
             Kind::File | Kind::Directory => place.open_existing(&[Kind::File, Kind::Directory])?.0,
             // These cannot be opened, and stand on the filesystem that holds their directory.
-            Kind::Link | Kind::Special => place.open_parent()?,
+            Kind::Link | Kind::Special => open_for_sync(&place.parent)?,
         };
         retry(|| syncfs(&file))
+    }
+
+    fn free(&self, directory: Option<&RootPath>) -> io::Result<Free> {
+        let directory = self.directory(directory)?;
+        let filesystem = retry(|| fstat(&directory))?.st_dev;
+        let space = rustix::io::retry_on_intr(|| rustix::fs::fstatvfs(&directory))?;
+        // One that is made of no blocks at all, such as a tmpfs without a limit, does not count them.
+        let bytes = if space.f_blocks == 0 { u64::MAX } else { space.f_bavail.saturating_mul(space.f_frsize) };
+        Ok(Free { filesystem, bytes })
     }
 
     fn lock(&self, path: &RootPath) -> io::Result<Option<RootLock>> {

@@ -6,8 +6,29 @@ use std::io::{self, ErrorKind};
 use nix::sys::stat::{Mode, fchmod, fstat};
 use nix::unistd::{Gid, Uid, fchown};
 
-use super::super::Attributes;
+use super::super::{Attributes, Stat};
 use super::place::retry;
+
+/// Somebody who is not root, and so cannot give files away. To such a caller, what is theirs passes for root's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Caller {
+    uid: u32,
+    gid: u32,
+}
+
+impl Caller {
+    /// Who runs this process, unless it is root.
+    pub(super) fn current() -> Option<Self> {
+        let (uid, gid) = (Uid::effective(), Gid::effective());
+        (!uid.is_root()).then(|| Self { uid: uid.as_raw(), gid: gid.as_raw() })
+    }
+
+    /// How a file looks to the caller.
+    pub(super) fn see(self, stat: Stat) -> Stat {
+        let own = |id, own| if id == own { 0 } else { id };
+        Stat { uid: own(stat.uid, self.uid), gid: own(stat.gid, self.gid), ..stat }
+    }
+}
 
 /// Attributes that the kernel takes literally.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +39,9 @@ pub(super) struct Grant {
 }
 
 impl Grant {
-    /// Checks attributes before anything is touched.
-    pub(super) fn new(attributes: Attributes) -> io::Result<Self> {
+    /// Checks attributes before anything is touched. What a `caller` who is not root makes is the caller's, whoever is
+    /// asked for.
+    pub(super) fn new(attributes: Attributes, caller: Option<Caller>) -> io::Result<Self> {
         let Attributes { mode, uid, gid } = attributes;
         let refuse = |message: String| Err(io::Error::new(ErrorKind::InvalidInput, message));
         let Some(bits) = Mode::from_bits(mode) else {
@@ -29,6 +51,7 @@ impl Grant {
         if uid == u32::MAX || gid == u32::MAX {
             return refuse(format!("{} is no user or group", u32::MAX));
         }
+        let Caller { uid, gid } = caller.unwrap_or(Caller { uid, gid });
         Ok(Self { mode: bits, uid, gid })
     }
 

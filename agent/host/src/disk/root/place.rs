@@ -68,12 +68,6 @@ impl<'p> Place<'p> {
         Ok(file)
     }
 
-    /// Opens the directory that holds this place such that it can be synced.
-    pub(super) fn open_parent(&self) -> io::Result<File> {
-        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        retry(|| openat(&self.parent, ".", flags, Mode::empty())).map(File::from)
-    }
-
     /// Whether this very file stands here.
     pub(super) fn holds(&self, file: &File) -> io::Result<bool> {
         let open = retry(|| fstat(file))?;
@@ -100,6 +94,12 @@ impl<'p> Place<'p> {
     fn raw_stat(&self) -> io::Result<FileStat> {
         retry(|| fstatat(&self.parent, self.name, AtFlags::AT_SYMLINK_NOFOLLOW))
     }
+}
+
+/// Opens a directory that is open for its place such that it can be synced.
+pub(super) fn open_for_sync(directory: &OwnedFd) -> io::Result<File> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    retry(|| openat(directory, ".", flags, Mode::empty())).map(File::from)
 }
 
 /// Opens a directory below the root for its place, resolved by the kernel as if the root were the machine's.

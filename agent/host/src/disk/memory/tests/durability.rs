@@ -8,7 +8,7 @@ fn a_created_file_may_be_lost_empty_torn_or_whole_until_it_and_its_directory_are
     disk.create(&path("/d/f"), b"contents", NEW).unwrap();
     let found = outcomes(&disk, "/d/f");
     let bytes = |node: &Option<Node>| match node {
-        Some(Node::File { contents, .. }) => Some(contents.clone()),
+        Some(Node::File { contents, .. }) => Some(contents.to_vec()),
         _ => None,
     };
     let bytes: BTreeSet<_> = found.iter().map(bytes).collect();
@@ -119,7 +119,7 @@ fn a_directory_made_or_removed_is_so_for_good_once_its_parent_is_synced() {
     disk.sync(&path("/d/made/f")).unwrap();
     disk.sync(&path("/d/made")).unwrap();
     disk.remove_directory(&path("/d/gone")).unwrap();
-    let made = Some(Node::Directory { attributes: NEW });
+    let made = Some(Node::Directory { attributes: NEW, label: None });
     assert_eq!(outcomes(&disk, "/d/made"), [None, made.clone()]);
     assert_eq!(outcomes(&disk, "/d/made/f"), [None, file("x", NEW)], "lost with its directory");
     assert_eq!(outcomes(&disk, "/d/gone").len(), 2);
@@ -135,7 +135,9 @@ fn a_directory_that_was_never_synced_may_lack_its_attributes() {
     disk.make_directory(&path("/d/made"), NEW).unwrap();
     disk.sync(&path("/d")).unwrap();
     let found = outcomes(&disk, "/d/made");
-    assert!(found.contains(&Some(Node::Directory { attributes: BORN_DIRECTORY })) && !found.contains(&None));
+    assert!(
+        found.contains(&Some(Node::Directory { attributes: BORN_DIRECTORY, label: None })) && !found.contains(&None)
+    );
 }
 
 #[test]
@@ -201,4 +203,50 @@ fn the_same_seed_loses_the_same() {
         assert_eq!(work().reboot(seed).durable_tree(), *tree, "something is still pending");
     }
     assert!(trees.iter().any(|tree| *tree != trees[4]));
+}
+
+#[test]
+fn a_label_may_be_lost_by_itself_until_the_file_or_directory_is_synced() {
+    let disk = disk(&[("/d/f", "same", 0o644)]);
+    disk.set_attributes(&path("/d/f"), NEW).unwrap();
+    disk.set_label(&path("/d/f"), "l").unwrap();
+    disk.set_label(&path("/d"), "m").unwrap();
+    let labelled = |attributes, label: Option<&str>| {
+        Some(Node::File { contents: (*b"same").into(), attributes, label: label.map(Into::into) })
+    };
+    let found = outcomes(&disk, "/d/f");
+    for expected in [labelled(OLD, None), labelled(OLD, Some("l")), labelled(NEW, None), labelled(NEW, Some("l"))] {
+        assert!(found.contains(&expected), "{expected:?}");
+    }
+    assert_eq!(outcomes(&disk, "/d").len(), 2);
+    disk.sync(&path("/d/f")).unwrap();
+    assert_eq!(outcomes(&disk, "/d/f"), [labelled(NEW, Some("l"))]);
+    disk.sync(&path("/d")).unwrap();
+    assert_eq!(outcomes(&disk, "/d").len(), 1);
+    assert_eq!(disk.label(&path("/d")).unwrap().as_deref(), Some("m"));
+}
+
+#[test]
+fn the_root_and_directories_behind_links_are_synced() {
+    let disk = disk(&[("/d/", "", 0o755)]);
+    disk.put_link(&path("/l"), "d").unwrap();
+    for (at, seen, directory) in [("/f", "/f", None), ("/l/f", "/d/f", Some(path("/l")))] {
+        disk.link(&path(at), "x").unwrap();
+        assert!(outcomes(&disk, seen).contains(&None));
+        disk.sync_directory(directory.as_ref()).unwrap();
+        assert!(!outcomes(&disk, seen).contains(&None));
+    }
+    assert_eq!(disk.effects(), 4);
+    assert_eq!(disk.sync_directory(Some(&path("/f"))).unwrap_err().raw_os_error(), Some(Errno::ENOENT as i32));
+    assert_eq!(disk.sync_directory(Some(&path("/none"))).unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn a_link_has_no_label_and_gets_none() {
+    let disk = disk(&[("/d/f", "", 0o644)]);
+    disk.put_link(&path("/l"), "d/f").unwrap();
+    assert_eq!(disk.label(&path("/l")).unwrap(), None);
+    assert_eq!(disk.set_label(&path("/l"), "x").unwrap_err().raw_os_error(), Some(Errno::ELOOP as i32));
+    assert_eq!(disk.set_label(&path("/d/f"), "").unwrap_err().raw_os_error(), Some(Errno::EINVAL as i32));
+    assert_eq!(disk.label(&path("/none")).unwrap_err().kind(), io::ErrorKind::NotFound);
 }

@@ -1,6 +1,7 @@
 //! The real disk on temporary directories, as root or as anybody.
 
 mod attacks;
+mod labels;
 mod operations;
 mod races;
 
@@ -113,6 +114,7 @@ fn everything(disk: &RootDisk, path: &str) -> Vec<(&'static str, io::Result<()>)
         ("create", disk.create(&path, b"attack", mine(0o666))),
         ("link", disk.link(&path, "anything")),
         ("set_attributes", disk.set_attributes(&path, mine(0o777))),
+        ("set_label", disk.set_label(&path, "attack")),
         ("sync", disk.sync(&path)),
         ("lock", disk.lock(&path).map(drop)),
         ("rename", disk.rename(&path, &spare)),
