@@ -7,13 +7,17 @@ mod completed;
 mod record;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::io;
+use std::thread::sleep;
+use std::time::Duration;
 
 use ostler_core::secret::Secret;
 
 pub use self::completed::Completed;
 pub use self::record::{Damage, MAX_PAYLOAD};
+pub use self::view::View;
 
 use self::record::MAX_FILE;
 use crate::batch::{Failure, MADE, Operation, remove_leftover};
@@ -25,25 +29,36 @@ pub const DEFAULT_DIRECTORY: &str = "/var/lib/ostler/journal";
 const DIRECTORY: Attributes = Attributes { mode: 0o700, uid: 0, gid: 0 };
 const RECORD: Attributes = Attributes { mode: 0o600, uid: 0, gid: 0 };
 
+/// The file whose lock says who writes.
+const LOCK: &str = "lock";
+
+/// Somebody who only asks whether the journal is busy holds the lock for a moment too; that is waited for.
+const LOCK_TRIES: usize = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(5);
+
 /// Damaged records of one slot that are kept for a human to look at.
 const KEPT_ASIDE: usize = 4;
 
 /// A record's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
-    /// The configuration before the transaction.
+    /// Where the last transaction that was applied came from.
     Previous,
-    /// The configuration after it.
+    /// The configuration that the open transaction leads to.
     Next,
     /// How to get from one to the other.
     Plan,
     /// Which of the plan's steps are done.
     Progress,
+    /// Where the open transaction comes from, with all it takes to come back.
+    Origin,
+    /// How the last transaction ended.
+    Last,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 4] = [Self::Previous, Self::Next, Self::Plan, Self::Progress];
+    pub const ALL: [Self; 6] = [Self::Previous, Self::Next, Self::Plan, Self::Progress, Self::Origin, Self::Last];
 
     /// The name that its file and its header have.
     pub const fn name(self) -> &'static str {
@@ -52,6 +67,8 @@ impl Slot {
             Self::Next => "next",
             Self::Plan => "plan",
             Self::Progress => "progress",
+            Self::Origin => "origin",
+            Self::Last => "last",
         }
     }
 }
@@ -137,14 +154,16 @@ pub struct Journal<'d, D: Disk> {
 impl<'d, D: Disk> Journal<'d, D> {
     /// Opens the journal in a directory, which is made if it is not there.
     pub fn open(disk: &'d D, directory: &RootPath) -> Result<Self, JournalError> {
-        let path = name_in(directory, "lock")?;
+        let path = name_in(directory, LOCK)?;
         prepare(disk, directory, &path)?;
-        let lock = disk.lock(&path).map_err(Failure::of(Operation::Lock, &path))?;
-        let lock = lock.ok_or(JournalError::Busy { path })?;
+        let lock = take(disk, &path)?.ok_or(JournalError::Busy { path })?;
         let journal = Self { disk, directory: directory.clone(), _lock: lock };
         for slot in Slot::ALL {
             remove_leftover(disk, &journal.temporary(slot)?)?;
         }
+        // A process that was killed may have left a record that no power cut would have spared; what is read from it, and
+        // done because of it, needs it to last.
+        journal.settle()?;
         Ok(journal)
     }
 
@@ -174,29 +193,10 @@ impl<'d, D: Disk> Journal<'d, D> {
     /// What a slot holds. Anything else that can be moved is moved aside.
     pub fn load(&self, slot: Slot) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
         let path = self.path(slot)?;
-        match self.read(slot, &path)? {
+        match read(self.disk, slot, &path)? {
             None => Ok(Loaded::Absent),
             Some(Ok(payload)) => Ok(Loaded::Intact(payload)),
             Some(Err(why)) => Ok(Loaded::Damaged { aside: self.move_aside(slot, &path)?, why }),
-        }
-    }
-
-    fn read(&self, slot: Slot, path: &RootPath) -> Result<Option<Checked>, JournalError> {
-        let Some(stat) = self.disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? else {
-            return Ok(None);
-        };
-        match stat.kind {
-            // The disk renames neither.
-            Kind::Directory | Kind::Special => {
-                return Err(JournalError::Blocked { path: path.clone(), wanted: "regular file" });
-            }
-            Kind::Link => return Ok(Some(Err(Damage::NotAFile))),
-            Kind::File => {}
-        }
-        match self.disk.read(path, MAX_FILE) {
-            Ok(bytes) => Ok(Some(record::decode(slot, &bytes))),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Err(Damage::TooLarge))),
-            Err(source) => Err(Failure::of(Operation::Read, path)(source).into()),
         }
     }
 
@@ -265,8 +265,38 @@ impl<'d, D: Disk> Journal<'d, D> {
     }
 }
 
+/// What a slot's file holds; `None` when there is none.
+fn read(disk: &impl Disk, slot: Slot, path: &RootPath) -> Result<Option<Checked>, JournalError> {
+    let Some(stat) = disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? else {
+        return Ok(None);
+    };
+    match stat.kind {
+        // The disk renames neither.
+        Kind::Directory | Kind::Special => {
+            return Err(JournalError::Blocked { path: path.clone(), wanted: "regular file" });
+        }
+        Kind::Link => return Ok(Some(Err(Damage::NotAFile))),
+        Kind::File => {}
+    }
+    match disk.read(path, MAX_FILE) {
+        Ok(bytes) => Ok(Some(record::decode(slot, &bytes))),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Err(Damage::TooLarge))),
+        Err(source) => Err(Failure::of(Operation::Read, path)(source).into()),
+    }
+}
+
 fn name_in(directory: &RootPath, name: &str) -> Result<RootPath, JournalError> {
     directory.join(name).map_err(|source| JournalError::Path { directory: directory.clone(), source })
+}
+
+fn take<D: Disk>(disk: &D, path: &RootPath) -> Result<Option<D::Lock>, Failure> {
+    for _ in 1..LOCK_TRIES {
+        if let Some(lock) = disk.lock(path).map_err(Failure::of(Operation::Lock, path))? {
+            return Ok(Some(lock));
+        }
+        sleep(LOCK_WAIT);
+    }
+    disk.lock(path).map_err(Failure::of(Operation::Lock, path))
 }
 
 /// Makes the directory, for root alone, and what is missing above it, for all as is usual there.
