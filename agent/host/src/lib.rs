@@ -4,6 +4,11 @@
 //! keeps everything in memory and loses at a crash what POSIX lets it lose.
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 pub mod batch;
 pub mod disk;
 pub mod journal;
+pub mod machine;
+pub mod originals;
+pub mod systemd;
+pub mod transaction;

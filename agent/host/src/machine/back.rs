@@ -1,0 +1,99 @@
+//! Steps back to where a transaction came from, drafted: what a plan cannot know is put back as it stood.
+
+use std::collections::BTreeMap;
+
+use ostler_core::recorded::Recorded;
+use ostler_core::secret::Secret;
+use ostler_core::step::Step;
+
+use super::draft::{Action, Draft, Enablement, Password};
+use super::forward::MASK;
+use super::origin::Origin;
+use super::place::{self, CURRENT_CONFIG};
+use super::wanted::Wanted;
+use crate::disk::RootPath;
+use crate::originals::Standing;
+use crate::systemd::offline::Wish;
+use crate::transaction::{Journey, Trouble};
+
+/// Drafts the way back. Removals are not in it: whatever the way forward made where nothing was is among the displaced.
+pub(super) fn draft(journey: &Journey<'_>, origin: &Origin, wanted: &Wanted<'_>) -> Result<Draft, Trouble> {
+    // What the way forward did to units is undone by files too, and systemd has read it by now.
+    let reloads = journey.steps.iter().chain(journey.reverse).any(is_about_units);
+    let mut draft = Draft { reloads, ..Draft::default() };
+    for step in journey.steps {
+        match step {
+            Step::WriteFile { path, .. } => draft.write.write(wanted.file(path)?),
+            Step::WriteUnit { unit, .. } => wanted.unit(unit)?.into_iter().for_each(|write| draft.write.write(write)),
+            Step::WriteDropin { unit, dropin, .. } => {
+                wanted.dropin(unit, dropin)?.into_iter().for_each(|write| draft.write.write(write));
+            }
+            Step::MaskUnit { unit } => {
+                let path = place::unit(unit).map_err(Trouble::path(unit))?;
+                draft.write.set(path, Action::Link(MASK.to_owned()));
+            }
+            Step::SetSshKeys { .. } => {
+                if let Some((directories, keys)) = wanted.keys()? {
+                    draft.directories.extend(directories);
+                    draft.write.write(keys);
+                }
+            }
+            Step::SetPassword { user } | Step::LockPassword { user } => {
+                draft.passwords.push(password(user, origin, wanted));
+            }
+            Step::RecordConfig { .. } => record(&mut draft, &origin.recorded, wanted)?,
+            other => services(&mut draft, other),
+        }
+    }
+    put_back(&mut draft, &origin.displaced);
+    Ok(draft)
+}
+
+fn password(user: &str, origin: &Origin, wanted: &Wanted<'_>) -> Password {
+    let kept = origin.passwords.iter().find(|kept| kept.user == user);
+    let hash = kept.map(|kept| kept.hash.clone()).or_else(|| wanted.hash(user).cloned());
+    Password { user: user.to_owned(), hash, day: kept.and_then(|kept| kept.day) }
+}
+
+fn record(draft: &mut Draft, target: &Recorded, wanted: &Wanted<'_>) -> Result<(), Trouble> {
+    if !target.is_empty() {
+        draft.write.write(wanted.record(CURRENT_CONFIG, Secret::clone(&target.json))?);
+    }
+    Ok(())
+}
+
+/// The machine never ran on the new configuration, so it need not restart to leave it.
+fn services(draft: &mut Draft, step: &Step) {
+    let enablement = |unit: &String, wish| Enablement { unit: unit.clone(), wish };
+    match step {
+        Step::EnableUnit { unit } => draft.enablement.push(enablement(unit, Wish::Enable)),
+        Step::DisableUnit { unit } => draft.enablement.push(enablement(unit, Wish::Disable)),
+        Step::PresetUnit { unit } => draft.enablement.push(enablement(unit, Wish::Preset)),
+        Step::DaemonReload | Step::ReloadService { .. } | Step::RestartService { .. } => {
+            draft.services.push(step.clone());
+        }
+        _ => {}
+    }
+}
+
+/// Whether systemd has to read its units again after a step.
+const fn is_about_units(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::WriteUnit { .. }
+            | Step::RemoveUnit { .. }
+            | Step::WriteDropin { .. }
+            | Step::RemoveDropin { .. }
+            | Step::MaskUnit { .. }
+            | Step::UnmaskUnit { .. }
+            | Step::EnableUnit { .. }
+            | Step::DisableUnit { .. }
+            | Step::PresetUnit { .. }
+    )
+}
+
+fn put_back(draft: &mut Draft, displaced: &BTreeMap<RootPath, Option<Standing>>) {
+    for (path, standing) in displaced {
+        draft.write.replace(path.clone(), Action::put_back(path, standing.clone()));
+    }
+}

@@ -1,0 +1,86 @@
+//! The running systemd as the manager that transactions ask.
+
+use std::cell::RefCell;
+
+use super::manager::{Manager, ManagerError};
+use crate::systemd::bus::{Bus, BusError, Limits};
+use crate::systemd::offline::Wish;
+
+/// Units that are asked for one at a time are named; systemd itself is called so.
+const SYSTEMD: &str = "its units";
+
+/// systemd over the system bus. A bus that goes away, as it does when the change restarts it, is connected to again for
+/// the next question: the way back needs it.
+#[derive(Debug)]
+pub struct Systemd {
+    address: Option<String>,
+    limits: Limits,
+    bus: RefCell<Option<Bus>>,
+}
+
+impl Systemd {
+    /// Connects to the bus at a D-Bus address, or to the system bus.
+    pub fn connect(address: Option<&str>, limits: Limits) -> Result<Self, BusError> {
+        let bus = Bus::connect(address, limits)?;
+        Ok(Self { address: address.map(str::to_owned), limits, bus: RefCell::new(Some(bus)) })
+    }
+
+    fn ask<T>(
+        &self,
+        action: &'static str,
+        unit: &str,
+        question: impl FnOnce(&Bus) -> Result<T, BusError>,
+    ) -> Result<T, ManagerError> {
+        let mut bus = self.bus.borrow_mut();
+        let answer = match bus.take() {
+            Some(bus) => Ok(bus),
+            None => Bus::connect(self.address.as_deref(), self.limits),
+        }
+        .and_then(|connected| {
+            let answer = question(&connected);
+            if !matches!(answer, Err(BusError::Gone { .. })) {
+                *bus = Some(connected);
+            }
+            answer
+        });
+        answer.map_err(|error| ManagerError {
+            action,
+            unit: unit.to_owned(),
+            transient: error.is_transient(),
+            source: Box::new(error),
+        })
+    }
+}
+
+impl Manager for Systemd {
+    fn set(&self, unit: &str, wish: Wish) -> Result<(), ManagerError> {
+        match wish {
+            Wish::Disable => self.ask("disable", unit, |bus| bus.disable(&[unit])),
+            Wish::Preset => self.ask("preset", unit, |bus| bus.preset(&[unit])),
+            // A config may enable a unit that this OS image does not have; the daemon passes over it too.
+            Wish::Enable if self.state(unit)?.is_none() => Ok(()),
+            Wish::Enable => self.ask("enable", unit, |bus| bus.reenable(&[unit])),
+        }
+    }
+
+    fn daemon_reload(&self) -> Result<(), ManagerError> {
+        self.ask("read again", SYSTEMD, Bus::daemon_reload)
+    }
+
+    fn reload(&self, unit: &str) -> Result<(), ManagerError> {
+        self.ask("reload", unit, |bus| bus.reload_unit(unit))
+    }
+
+    /// A service that failed too often is not started any more until that is forgotten, whatever was mended.
+    fn restart(&self, unit: &str) -> Result<(), ManagerError> {
+        self.ask("restart", unit, |bus| bus.reset_failed(unit).and_then(|()| bus.restart_unit(unit)))
+    }
+
+    fn state(&self, unit: &str) -> Result<Option<String>, ManagerError> {
+        self.ask("tell the state of", unit, |bus| bus.unit_file_state(unit))
+    }
+
+    fn is_booting(&self) -> Result<bool, ManagerError> {
+        self.ask("tell the state of", SYSTEMD, Bus::boot_finished).map(|finished| !finished)
+    }
+}

@@ -1,0 +1,122 @@
+//! A machine, or the files of one below a directory, as a world of transactions.
+//!
+//! Owns how steps become files, links, passwords and calls to systemd, and what is kept to undo them. Refuses to decide
+//! which steps there are, and to touch a file other than through [`Disk`].
+
+mod back;
+mod bus;
+mod draft;
+mod drift;
+mod forward;
+mod labels;
+mod log;
+mod manager;
+mod observe;
+mod origin;
+mod place;
+mod prepare;
+mod progress;
+mod run;
+mod save;
+mod status;
+#[cfg(test)]
+mod tests;
+mod wanted;
+
+use std::path::PathBuf;
+
+use ostler_core::step::Step;
+use ostler_core::transaction::Phase;
+
+use log::Log;
+
+use crate::accounts::Accounts;
+use crate::disk::Disk;
+use crate::transaction::{Entry, Journey, Snapshot, Trouble, World};
+
+pub use bus::Systemd;
+pub use manager::{Manager, ManagerError};
+pub use prepare::Way;
+pub use status::status;
+
+/// What a machine is besides its disk.
+pub struct Surroundings {
+    /// The service manager, on a running machine.
+    pub manager: Option<Box<dyn Manager>>,
+    /// The root directory by its name, where the lock of the password database is taken; none in memory.
+    pub root: Option<PathBuf>,
+    /// Whether the root is this machine's own.
+    pub live: bool,
+    /// Whether this process may give files to anybody.
+    pub root_user: bool,
+    /// This boot.
+    pub boot: String,
+    /// The clock, in seconds since 1970.
+    pub now: Box<dyn Fn() -> u64>,
+}
+
+/// A machine that nobody else is changing.
+pub struct Machine<'d, D: Disk> {
+    disk: &'d D,
+    journal: Log<'d, D>,
+    surroundings: Surroundings,
+}
+
+impl<'d, D: Disk> Machine<'d, D> {
+    /// Takes hold of a machine; fails when another process has.
+    pub fn open(disk: &'d D, surroundings: Surroundings) -> Result<Self, Trouble> {
+        Ok(Self { disk, journal: Log::open(disk)?, surroundings })
+    }
+
+    /// Looks at a machine, of which nothing can be changed then, not even to say that somebody looks.
+    pub fn look(disk: &'d D, surroundings: Surroundings) -> Result<Self, Trouble> {
+        Ok(Self { disk, journal: Log::look(disk)?, surroundings })
+    }
+
+    fn accounts(&self) -> Result<Accounts, Trouble> {
+        let accounts = Accounts::load(self.disk, self.surroundings.live)?;
+        Ok(if self.surroundings.root_user { accounts } else { accounts.alone() })
+    }
+}
+
+impl<D: Disk> World for Machine<'_, D> {
+    type Way = Way;
+
+    fn observe(&self) -> Result<Snapshot, Trouble> {
+        self.snapshot()
+    }
+
+    fn prepare(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
+        self.way(journey)
+    }
+
+    fn save(&self, entry: Entry<'_, Way>) -> Result<(), Trouble> {
+        self.save_entry(entry)
+    }
+
+    fn run(&self, way: &Way, phase: Phase) -> Result<usize, Trouble> {
+        self.run_phase(way, phase)
+    }
+
+    fn is_idle(&self, way: &Way, phase: Phase) -> bool {
+        let draft = &way.draft;
+        match phase {
+            Phase::Tidy => draft.tidy.is_empty(),
+            Phase::Units => self.surroundings.manager.is_none() && draft.links.is_empty(),
+            Phase::Services => draft.services.is_empty(),
+            _ => false,
+        }
+    }
+
+    fn omissions(&self, way: &Way) -> (Vec<Step>, bool) {
+        (way.draft.left_out.clone(), way.draft.reboot)
+    }
+
+    fn now(&self) -> u64 {
+        (self.surroundings.now)()
+    }
+
+    fn boot(&self) -> String {
+        self.surroundings.boot.clone()
+    }
+}

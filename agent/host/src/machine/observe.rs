@@ -1,0 +1,107 @@
+//! What the machine says it is in: its own records, the journal's, and the wish of a person.
+
+use std::io;
+
+use ostler_core::reconcile::FORCE_FILE;
+use ostler_core::recorded::Recorded;
+use ostler_core::secret::Secret;
+use ostler_core::transaction::{Direction, Open, Phase};
+use ostler_core::{document, machine_config::MachineConfig};
+
+use super::origin::Origin;
+use super::place::{CURRENT_CONFIG, INSTALL_TIME};
+use super::{Machine, progress};
+use crate::disk::{Disk, Kind, RootPath};
+use crate::journal::{Loaded, Slot};
+use crate::transaction::{Interrupted, Snapshot, Trouble};
+
+/// Why a text on the machine is no configuration.
+type Unreadable = Box<dyn std::error::Error + Send + Sync>;
+
+/// A configuration from its text, which is kept as it is. No text is the configuration of a machine that has none.
+pub(super) fn recorded(text: Vec<u8>) -> Result<Recorded, Unreadable> {
+    if text.is_empty() {
+        return Ok(Recorded::empty());
+    }
+    let config = MachineConfig::from_document(document::parse(&text)?)?;
+    Ok(Recorded::new(config, Secret::new(text)))
+}
+
+/// Reads a file below the root that may be absent.
+pub(super) fn read(disk: &impl Disk, path: &'static str) -> Result<Option<Vec<u8>>, Trouble> {
+    let path = RootPath::new(path).map_err(Trouble::path(path))?;
+    match disk.stat(&path).map_err(Trouble::disk("inspect", &path))? {
+        None => Ok(None),
+        Some(stat) if stat.kind != Kind::File => {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+            Err(Trouble::disk("read", &path)(error))
+        }
+        Some(_) => disk.read(&path, document::MAX_BYTES as u64).map(Some).map_err(Trouble::disk("read", &path)),
+    }
+}
+
+/// The configuration the machine is in, by its own record; until there is one, the one it was installed with.
+pub(super) fn current(disk: &impl Disk) -> Result<Recorded, Trouble> {
+    for path in [CURRENT_CONFIG, INSTALL_TIME] {
+        if let Some(text) = read(disk, path)? {
+            return recorded(text).map_err(|source| Trouble::Record { path, source });
+        }
+    }
+    Ok(Recorded::empty())
+}
+
+/// Whether a person has asked for the next update to be forced.
+pub(super) fn forced(disk: &impl Disk) -> Result<bool, Trouble> {
+    let path = RootPath::new(FORCE_FILE).map_err(Trouble::path(FORCE_FILE))?;
+    Ok(disk.stat(&path).map_err(Trouble::disk("inspect", &path))?.is_some())
+}
+
+impl<D: Disk> Machine<'_, D> {
+    pub(super) fn snapshot(&self) -> Result<Snapshot, Trouble> {
+        let interrupted = self.interrupted()?;
+        // In the middle of a transaction the record may be either end's; the journal knows.
+        let current = match &interrupted {
+            Some(Interrupted { origin: Some(origin), .. }) => origin.clone(),
+            _ => current(self.disk)?,
+        };
+        // It only serves a report, so a damaged one is no reason to stop.
+        let install_time = read(self.disk, INSTALL_TIME)?.and_then(|text| recorded(text).ok());
+        let previous = self.origin(Slot::Previous)?.map(|origin| origin.recorded);
+        Ok(Snapshot { current, install_time, previous, forced: forced(self.disk)?, interrupted })
+    }
+
+    /// What a slot that holds an origin has, if that is intact.
+    pub(super) fn origin(&self, slot: Slot) -> Result<Option<Origin>, Trouble> {
+        match self.journal.load(slot)? {
+            Loaded::Intact(payload) => Ok(Origin::decode(&payload)),
+            Loaded::Absent | Loaded::Damaged { .. } => Ok(None),
+        }
+    }
+
+    fn interrupted(&self) -> Result<Option<Interrupted>, Trouble> {
+        let open: Open = match self.journal.load(Slot::Plan)? {
+            Loaded::Absent => return Ok(None),
+            Loaded::Damaged { .. } => return Err(Trouble::Lost { what: "plan" }),
+            Loaded::Intact(payload) => {
+                serde_json::from_slice(payload.expose()).map_err(|_| Trouble::Lost { what: "plan" })?
+            }
+        };
+        let next = match self.journal.load(Slot::Next)? {
+            Loaded::Intact(payload) => recorded(payload.into_exposed()).ok(),
+            Loaded::Absent | Loaded::Damaged { .. } => None,
+        };
+        let origin = self.origin(Slot::Origin)?.map(|origin| origin.recorded);
+        let done = self.done(open.direction)?;
+        Ok(Some(Interrupted { open, next, origin, done }))
+    }
+
+    /// A damaged note of progress is not missed: everything noted there can be done again, but for the keeping of
+    /// originals, which must not see what was written since.
+    fn done(&self, direction: Direction) -> Result<Vec<Phase>, Trouble> {
+        match self.journal.completed()? {
+            Loaded::Intact(completed) => Ok(progress::phases(direction, &completed)),
+            Loaded::Absent => Ok(Vec::new()),
+            Loaded::Damaged { .. } => Ok(vec![Phase::Preserve]),
+        }
+    }
+}

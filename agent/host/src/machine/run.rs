@@ -1,0 +1,163 @@
+//! Phases made to happen.
+
+use std::io;
+use std::thread::sleep;
+use std::time::Duration;
+
+use ostler_core::secret::Secret;
+use ostler_core::step::Step;
+use ostler_core::transaction::Phase;
+
+use super::Machine;
+use super::draft::Password;
+use super::place::{PASSWORD_LOCK, SHADOW};
+use super::prepare::{TAG, Way};
+use crate::accounts::{LOCKED, PasswordLock, Shadow};
+use crate::batch::{self, Batch, Counts, Write};
+use crate::disk::{Attributes, Disk, Kind, RootPath};
+use crate::transaction::Trouble;
+
+/// The password database of a node is small; one that is not is not ours to rewrite.
+const MOST_SHADOW: u64 = 4 << 20;
+const DAY: u64 = 24 * 60 * 60;
+
+/// How long another process may hold the lock of the password database.
+const LOCK_TRIES: usize = 150;
+const LOCK_WAIT: Duration = Duration::from_millis(100);
+
+impl<D: Disk> Machine<'_, D> {
+    pub(super) fn run_phase(&self, way: &Way, phase: Phase) -> Result<usize, Trouble> {
+        match phase {
+            Phase::Preserve => self.apply(way, &way.draft.preserve.batch(&[])),
+            Phase::Write => self.write(way),
+            Phase::Tidy => {
+                let removals = way.draft.tidy.iter().cloned().collect();
+                self.apply(way, &Batch { removals, ..Batch::default() })
+            }
+            Phase::Units => self.units(way),
+            Phase::Services => self.services(way),
+            Phase::Check | Phase::Begin | Phase::Commit => Ok(0),
+        }
+    }
+
+    fn apply(&self, way: &Way, batch: &Batch) -> Result<usize, Trouble> {
+        if !way.sweep.is_empty() {
+            batch::sweep(self.disk, &way.sweep, TAG)?;
+        }
+        let Counts { written, removed, .. } = batch::apply(self.disk, batch, TAG)?;
+        Ok(written + removed)
+    }
+
+    fn write(&self, way: &Way) -> Result<usize, Trouble> {
+        let mut batch = way.draft.write.batch(&way.draft.directories);
+        let mut _lock = None;
+        // The way back from a lock that could not be had must not need that lock.
+        if self.shadow_write(way)?.is_some() {
+            _lock = self.password_lock()?;
+            batch.writes.extend(self.shadow_write(way)?);
+        }
+        let changed = self.apply(way, &batch)?;
+        batch::unmake(self.disk, &way.unmake, TAG)?;
+        Ok(changed)
+    }
+
+    fn password_lock(&self) -> Result<Option<PasswordLock>, Trouble> {
+        let Some(root) = &self.surroundings.root else { return Ok(None) };
+        let path = RootPath::new(SHADOW).map_err(Trouble::path(SHADOW))?;
+        let taken = PasswordLock::take(root, LOCK_TRIES, &mut || sleep(LOCK_WAIT));
+        taken.map_err(Trouble::disk("lock", &path))?.ok_or(Trouble::PasswordLock).map(Some)
+    }
+
+    /// What could never be locked is found before anything is begun.
+    pub(super) fn check_password_lock(&self) -> Result<(), Trouble> {
+        let path = RootPath::new(PASSWORD_LOCK).map_err(Trouble::path(PASSWORD_LOCK))?;
+        match self.disk.stat(&path).map_err(Trouble::disk("inspect", &path))?.map(|stat| stat.kind) {
+            None | Some(Kind::File) => Ok(()),
+            Some(_) => {
+                let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+                Err(Trouble::disk("lock", &path)(error))
+            }
+        }
+    }
+
+    pub(super) fn shadow(&self) -> Result<Shadow, Trouble> {
+        let path = RootPath::new(SHADOW).map_err(Trouble::path(SHADOW))?;
+        let text = match self.disk.stat(&path).map_err(Trouble::disk("inspect", &path))? {
+            Some(_) => self.disk.read(&path, MOST_SHADOW).map_err(Trouble::disk("read", &path))?,
+            None => Vec::new(),
+        };
+        Ok(Shadow::parse(Secret::new(text)))
+    }
+
+    /// The password database with all changes of the way in it, as it is at this moment; `None` when none is needed.
+    pub(super) fn shadow_write(&self, way: &Way) -> Result<Option<Write>, Trouble> {
+        if way.draft.passwords.is_empty() {
+            return Ok(None);
+        }
+        let mut shadow = self.shadow()?;
+        let mut changed = None;
+        for password in &way.draft.passwords {
+            if let Some(text) = self.with_password(&shadow, password, way)? {
+                shadow = Shadow::parse(text.clone());
+                changed = Some(text);
+            }
+        }
+        let Some(contents) = changed else { return Ok(None) };
+        let path = RootPath::new(SHADOW).map_err(Trouble::path(SHADOW))?;
+        let standing = self.disk.stat(&path).map_err(Trouble::disk("inspect", &path))?;
+        let attributes = standing.map_or(Attributes { mode: 0, uid: 0, gid: 0 }, |stat| Attributes {
+            mode: stat.mode,
+            uid: stat.uid,
+            gid: stat.gid,
+        });
+        let label = self.disk.label(&path).ok().flatten();
+        Ok(Some(Write { path, contents, attributes, label }))
+    }
+
+    /// A hash that is there already is left alone, and the day of its change with it.
+    fn with_password(
+        &self,
+        shadow: &Shadow,
+        password: &Password,
+        way: &Way,
+    ) -> Result<Option<Secret<Vec<u8>>>, Trouble> {
+        let hash = password.hash.clone().unwrap_or_else(|| Secret::new(LOCKED.to_owned()));
+        if shadow.hash(&password.user).as_ref() == Some(&hash) {
+            return Ok(None);
+        }
+        let day = password.day.unwrap_or_else(|| (self.surroundings.now)() / DAY);
+        let changed = shadow.with_hash(&password.user, &hash, Some(day), &way.accounts);
+        changed.map(Some).map_err(|source| Trouble::Password { user: password.user.clone(), source })
+    }
+
+    /// systemd makes links without making them durable, so that is done here.
+    fn units(&self, way: &Way) -> Result<usize, Trouble> {
+        let Some(manager) = &self.surroundings.manager else {
+            return self.apply(way, &way.draft.links.batch(&[]));
+        };
+        for enablement in &way.draft.enablement {
+            manager.set(&enablement.unit, enablement.wish)?;
+        }
+        if !way.draft.enablement.is_empty() {
+            let directory = RootPath::new("/etc/systemd/system").map_err(Trouble::path("/etc/systemd/system"))?;
+            self.disk.sync_filesystem(&directory).map_err(Trouble::disk("make durable", &directory))?;
+        }
+        if way.draft.reloads {
+            manager.daemon_reload()?;
+        }
+        Ok(way.draft.enablement.len())
+    }
+
+    fn services(&self, way: &Way) -> Result<usize, Trouble> {
+        let Some(manager) = &self.surroundings.manager else { return Ok(0) };
+        for step in &way.draft.services {
+            match step {
+                Step::DaemonReload => manager.daemon_reload()?,
+                Step::ReloadService { service } => manager.reload(service)?,
+                Step::RestartService { service } => manager.restart(service)?,
+                _ => {}
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,101 @@
+//! Transactions on a disk in memory, through the very code that runs on a node.
+
+mod crashes;
+mod drift;
+mod generate;
+mod labels;
+mod managed;
+mod results;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use ostler_core::machine_config::MachineConfig;
+use ostler_core::observed::Observed;
+use ostler_core::plan::plan;
+use ostler_core::protocol::Rules;
+use ostler_core::recorded::Recorded;
+use ostler_core::transaction::Finished;
+use serde_json::{Value, json};
+
+use super::{Machine, Surroundings};
+use crate::disk::memory::{MemoryDisk, Node};
+use crate::transaction::{self, Trouble, World};
+
+/// Day 20000, noon.
+const NOON: u64 = 20_000 * 86_400 + 43_200;
+
+fn surroundings() -> Surroundings {
+    Surroundings {
+        manager: None,
+        root: None,
+        live: false,
+        root_user: true,
+        boot: "boot-1".to_owned(),
+        now: Box::new(|| NOON),
+    }
+}
+
+fn open(disk: &MemoryDisk) -> Result<Machine<'_, MemoryDisk>, Trouble> {
+    Machine::open(disk, surroundings())
+}
+
+/// A machine as an installer leaves it.
+fn fresh() -> MemoryDisk {
+    MemoryDisk::with(&[
+        ("/etc/passwd", "root:x:0:0::/root:/bin/sh\ncore:x:1000:1000::/home/core:/bin/bash\napp:x:77:77::/:\n", 0o644),
+        ("/etc/group", "root:x:0:\ncore:x:1000:\napp:x:77:\n", 0o644),
+        ("/etc/shadow", "root:*:19000:0:99999:7:::\ncore:!:19000:0:99999:7:::\n", 0o000),
+        ("/etc/motd", "by the installer\n", 0o644),
+        ("/usr/etc/chrony.conf", "pool shipped\n", 0o644),
+        ("/usr/etc/systemd/system/shipped.service", "[Service]\nExecStart=/bin/shipped\n", 0o644),
+        ("/etc/systemd/system/shipped.service", "[Service]\nExecStart=/bin/shipped\n", 0o644),
+        ("/etc/chrony.conf", "pool shipped\n", 0o644),
+        ("/usr/lib/systemd/system/os.service", "[Install]\nWantedBy=multi-user.target\n", 0o644),
+        ("/home/core/", "", 0o700),
+    ])
+    .unwrap()
+}
+
+fn config(name: &str, ignition: Value) -> Recorded {
+    let mut ignition = ignition;
+    ignition["ignition"] = json!({"version": "3.4.0"});
+    Recorded::from_document(json!({"metadata": {"name": name}, "spec": {"config": ignition}})).unwrap()
+}
+
+fn target_plan(world: &impl World, target: &MachineConfig) -> Result<Vec<ostler_core::step::Step>, Trouble> {
+    let current = MachineConfig::clone(&world.observe()?.current.config);
+    Ok(plan(&Observed::configured(current), &Rules::default().desired(target.clone())?)?.steps)
+}
+
+fn apply(disk: &MemoryDisk, target: &Recorded) -> Result<Option<Finished>, Trouble> {
+    let machine = open(disk)?;
+    let steps = target_plan(&machine, &target.config)?;
+    let Some(proposal) = transaction::propose(&machine, target.clone(), &Rules::default(), &steps)? else {
+        return Ok(None);
+    };
+    transaction::run(&machine, &proposal, &mut |_| {}).map(Some)
+}
+
+fn recover(disk: &MemoryDisk) -> Result<Option<Finished>, Trouble> {
+    transaction::recover(&open(disk)?, &mut |_| {})
+}
+
+/// For the drivers of the disk in memory, which know errors of disks only.
+fn io_error(trouble: Trouble) -> io::Error {
+    io::Error::other(trouble.reason())
+}
+
+/// All but the agent's own state.
+fn tree(disk: &MemoryDisk) -> BTreeMap<String, Node> {
+    let mut tree = disk.tree();
+    tree.retain(|path, _| !path.starts_with("/var/lib/ostler") && path != "/var" && path != "/var/lib");
+    tree
+}
+
+fn text(disk: &MemoryDisk, path: &str) -> Option<String> {
+    match disk.tree().get(path) {
+        Some(Node::File { contents, .. }) => Some(String::from_utf8_lossy(contents).into_owned()),
+        _ => None,
+    }
+}

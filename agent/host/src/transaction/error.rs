@@ -1,0 +1,264 @@
+//! Why a transaction could not be, in the three classes that say what to do next.
+
+use std::io;
+
+use ostler_core::disruption::PolicyFileError;
+use ostler_core::ignition::ContentsError;
+use ostler_core::machine_config::ConfigError;
+use ostler_core::protocol::Class;
+use ostler_core::refusal::Refusal;
+
+use crate::accounts::{AccountsError, ShadowError, UnknownOwner};
+use crate::batch::BatchError;
+use crate::disk::{PathError, RootPath};
+use crate::journal::JournalError;
+use crate::machine::ManagerError;
+use crate::originals::{OriginalsError, PackageError};
+use crate::systemd::offline::OfflineError;
+
+/// What kept a transaction from its end, or from beginning. Never holds contents.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// Core refuses the target.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
+    /// The rules sent along cannot be read.
+    #[error("the node disruption policy cannot be used")]
+    Policy(#[from] PolicyFileError),
+    /// The target cannot be read.
+    #[error("the target cannot be used")]
+    Target(#[from] ConfigError),
+    /// The current configuration could not be restored if the change failed.
+    #[error("there would be no way back to the current configuration {config:?}")]
+    NoWayBack {
+        /// The current configuration.
+        config: String,
+        /// Why.
+        source: Box<Refusal>,
+    },
+    /// A path that is not plain.
+    #[error("{name:?} cannot be placed")]
+    Path {
+        /// The path or name.
+        name: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// Contents that cannot be had.
+    #[error("could not decode file {path:?}")]
+    Contents {
+        /// The file.
+        path: String,
+        /// Why.
+        source: ContentsError,
+    },
+    /// An owner that this machine does not know.
+    #[error("file {path:?} cannot be given its owner")]
+    Owner {
+        /// The file.
+        path: String,
+        /// Who.
+        source: UnknownOwner,
+    },
+    /// A password that cannot be set.
+    #[error("the password of {user:?} cannot be changed")]
+    Password {
+        /// Whose.
+        user: String,
+        /// Why.
+        source: ShadowError,
+    },
+    /// A step of something that its config does not have.
+    #[error("the plan is about {name:?}, which its configuration does not have")]
+    NotInConfig {
+        /// What.
+        name: String,
+    },
+    /// The change is larger than can be undone.
+    #[error("what the change displaces is more than the {most} bytes that can be kept for an undo")]
+    TooMuchDisplaced {
+        /// The limit.
+        most: u64,
+    },
+    /// No backend for the operating system.
+    #[error("the plan changes the operating system, and nothing on this machine can")]
+    OperatingSystem,
+    /// There is nothing to go back to.
+    #[error("no earlier configuration is kept on this machine")]
+    NoPrevious,
+    /// The plan was made for another state of the machine.
+    #[error("the machine, now in {config:?}, does not need the plan that was made for it")]
+    PlanChanged {
+        /// What it is in now.
+        config: String,
+    },
+    /// A transaction is open.
+    #[error("the change from {from:?} to {to:?} was interrupted and is neither done nor undone")]
+    Interrupted {
+        /// From where.
+        from: String,
+        /// To where.
+        to: String,
+    },
+    /// A record that is needed is gone or damaged.
+    #[error("the journal's record {what:?} is missing or damaged")]
+    Lost {
+        /// Which.
+        what: &'static str,
+    },
+    /// The machine's own record of its configuration is damaged.
+    #[error("{path} cannot be read as a MachineConfig")]
+    Record {
+        /// Where.
+        path: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Something was to be changed on a machine that is only looked at.
+    #[error("the machine was opened to be looked at and cannot be changed")]
+    OnlyLooking,
+    /// Another process changes passwords.
+    #[error("another process holds the lock of the password database")]
+    PasswordLock,
+    /// Files could not be written.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The journal could not be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Accounts could not be read.
+    #[error(transparent)]
+    Accounts(#[from] AccountsError),
+    /// What the operating system had could not be read.
+    #[error(transparent)]
+    Originals(#[from] OriginalsError),
+    /// Packages could not be asked.
+    #[error(transparent)]
+    Packages(#[from] PackageError),
+    /// Links of units could not be worked out.
+    #[error(transparent)]
+    Offline(#[from] OfflineError),
+    /// systemd could not do it.
+    #[error(transparent)]
+    Manager(#[from] ManagerError),
+    /// The disk failed.
+    #[error("could not {action} {path}")]
+    Disk {
+        /// What was being done.
+        action: &'static str,
+        /// To what.
+        path: RootPath,
+        /// What the disk answered.
+        source: io::Error,
+    },
+    /// Neither end could be reached; the journal knows how to go on.
+    #[error("the change failed and could not be undone either: {first}")]
+    Unsettled {
+        /// Why it failed.
+        first: String,
+        /// Why it could not be undone.
+        #[source]
+        second: Box<Trouble>,
+    },
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl Trouble {
+    /// For `map_err` behind the making of a path.
+    pub(crate) fn path(name: &str) -> impl FnOnce(PathError) -> Self {
+        move |source| Self::Path { name: name.to_owned(), source }
+    }
+
+    /// For `map_err` behind an operation of the disk.
+    pub(crate) fn disk(action: &'static str, path: &RootPath) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Disk { action, path: path.clone(), source }
+    }
+
+    /// Whose fault it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Refused(_)
+            | Self::Policy(_)
+            | Self::Target(_)
+            | Self::NoWayBack { .. }
+            | Self::Path { .. }
+            | Self::Contents { .. }
+            | Self::Owner { .. }
+            | Self::Password { .. }
+            | Self::NotInConfig { .. }
+            | Self::TooMuchDisplaced { .. }
+            | Self::OperatingSystem
+            | Self::NoPrevious
+            | Self::Batch(BatchError::Refused { .. } | BatchError::TooMany { .. })
+            | Self::Offline(_) => Class::Refusal,
+            Self::PlanChanged { .. } | Self::PasswordLock | Self::Journal(JournalError::Busy { .. }) => {
+                Class::Transient
+            }
+            Self::Manager(error) if error.transient => Class::Transient,
+            _ => Class::Inoperable,
+        }
+    }
+
+    /// Whether the machine is as it was before.
+    pub const fn unchanged(&self) -> bool {
+        !matches!(self, Self::Unsettled { .. } | Self::Interrupted { .. } | Self::Lost { .. })
+    }
+
+    /// The reason and its causes, one line each.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = vec![self.to_string()];
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            reasons.push(error.to_string());
+            cause = error.source();
+        }
+        reasons.dedup();
+        reasons
+    }
+
+    /// The reason and its causes on one line.
+    pub fn reason(&self) -> String {
+        self.reasons().join(": ")
+    }
+
+    /// What a person can do about it.
+    pub fn remedy(&self) -> Option<String> {
+        let text = match self {
+            Self::Refused(refusal) | Self::NoWayBack { source: refusal, .. } => return Some(refusal.remedy()),
+            Self::Policy(_) => "correct the policy",
+            Self::Target(_) => "give one MachineConfig, as \"oc get machineconfig NAME -o yaml\" prints it",
+            Self::Path { .. } | Self::Contents { .. } | Self::NotInConfig { .. } => {
+                "correct the MachineConfig that brings it in"
+            }
+            Self::Owner { .. } => "use a number, or an account that the OS image has",
+            Self::Password { .. } => "correct the password hash, or create the account in the OS image",
+            Self::TooMuchDisplaced { .. } => "move the large files at the configured paths away first",
+            Self::OperatingSystem => {
+                "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
+            }
+            Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
+            Self::PlanChanged { .. } => "make the plan again: another change came first",
+            Self::Interrupted { .. } => "run \"ostler recover\"",
+            Self::Unsettled { .. } => "mend the cause, then run \"ostler recover\"",
+            Self::Lost { .. } => "see what differs with \"ostler drift\", then apply the configuration you want again",
+            Self::Record { .. } => "restore the file from the cluster: oc get machineconfig NAME -o json",
+            Self::OnlyLooking => "this is a defect of ostler: report it",
+            Self::PasswordLock => "wait for passwd, usermod or another such command to end, then try again",
+            Self::Journal(JournalError::Busy { .. }) => "wait for the other ostler to end, then try again",
+            Self::Manager(_) => "see what the unit says in the journal; nothing of this change is left behind",
+            Self::Batch(BatchError::Refused { .. }) => "move what is in the way, or correct the config",
+            Self::Batch(_) | Self::Disk { .. } | Self::Journal(_) | Self::Accounts(_) | Self::Originals(_) => {
+                "look at the disk: full, read-only or failing? Then try again"
+            }
+            Self::Offline(_) => "correct the unit's [Install] section",
+            Self::Packages(_) => "run \"rpm -qf /etc/hosts\" to see what ails the package database",
+        };
+        Some(text.to_owned())
+    }
+}

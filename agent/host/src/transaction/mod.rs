@@ -1,0 +1,377 @@
+//! One change of the machine as a whole: begun durably, run phase by phase, ended as the new configuration or the old.
+//!
+//! Owns the order of intent, effect and note, and the turn back when something fails. Refuses to know what a phase does:
+//! that is the [`World`]'s. Nothing here is decided either; the plans come from core.
+
+mod error;
+
+use ostler_core::desired::Desired;
+use ostler_core::machine_config::MachineConfig;
+use ostler_core::observed::Observed;
+use ostler_core::plan::{Plan, plan, undo};
+use ostler_core::protocol::Rules;
+use ostler_core::recorded::Recorded;
+use ostler_core::step::Step;
+use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose};
+
+pub use error::Trouble;
+
+/// A machine on which transactions run.
+pub trait World {
+    /// Everything one direction of a transaction needs, found and checked without changing anything.
+    type Way;
+
+    /// What the machine is in.
+    fn observe(&self) -> Result<Snapshot, Trouble>;
+
+    /// Checks a journey as far as that can be done without changing anything.
+    fn prepare(&self, journey: &Journey<'_>) -> Result<Self::Way, Trouble>;
+
+    /// Makes a record durable.
+    fn save(&self, entry: Entry<'_, Self::Way>) -> Result<(), Trouble>;
+
+    /// Makes one phase happen; gives how many things it changed. Doing it again, whatever interrupted it, ends the same.
+    fn run(&self, way: &Self::Way, phase: Phase) -> Result<usize, Trouble>;
+
+    /// Whether a phase has nothing to do, now or when it is asked again, so that not even that needs to be noted.
+    fn is_idle(&self, way: &Self::Way, phase: Phase) -> bool;
+
+    /// What the way leaves out on this kind of machine, and whether the machine has to restart.
+    fn omissions(&self, way: &Self::Way) -> (Vec<Step>, bool);
+
+    /// Now, in seconds since 1970.
+    fn now(&self) -> u64;
+
+    /// This boot of the machine.
+    fn boot(&self) -> String;
+}
+
+/// What a machine is in.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its configuration.
+    pub current: Recorded,
+    /// The one it was installed with, if it is still known.
+    pub install_time: Option<Recorded>,
+    /// The one before the current.
+    pub previous: Option<Recorded>,
+    /// Whether a person has asked for the next update to be forced.
+    pub forced: bool,
+    /// What was interrupted, with the phases that are done.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// An open transaction as found.
+#[derive(Clone, Debug)]
+pub struct Interrupted {
+    /// The transaction.
+    pub open: Open,
+    /// Where it leads, if that is still known.
+    pub next: Option<Recorded>,
+    /// Where it comes from, if that is still known.
+    pub origin: Option<Recorded>,
+    /// Phases done in the direction it is heading.
+    pub done: Vec<Phase>,
+}
+
+/// One direction of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Journey<'a> {
+    /// What the transaction is for.
+    pub purpose: Purpose,
+    /// Which direction.
+    pub direction: Direction,
+    /// The steps of this direction.
+    pub steps: &'a [Step],
+    /// The steps of the other one.
+    pub reverse: &'a [Step],
+    /// The configuration this direction leads to.
+    pub target: &'a Recorded,
+    /// The configuration it comes from.
+    pub leaving: &'a Recorded,
+    /// Phases that were done before.
+    pub done: &'a [Phase],
+    /// The boot in which the transaction began.
+    pub boot: &'a str,
+}
+
+/// What is made durable.
+#[derive(Debug)]
+pub enum Entry<'a, W> {
+    /// A transaction begins.
+    Begin {
+        /// The transaction.
+        open: &'a Open,
+        /// Its way forward, with what it takes to come back.
+        way: &'a W,
+        /// Where it leads.
+        next: &'a Recorded,
+    },
+    /// It has not begun after all.
+    Abandon,
+    /// It heads back.
+    TurnBack(&'a Open),
+    /// A phase is done.
+    Done(Direction, Phase),
+    /// It has ended.
+    Finish(&'a Finished),
+}
+
+/// Phases of a way to the new configuration.
+const FORWARD: &[Phase] = &[Phase::Preserve, Phase::Write, Phase::Tidy, Phase::Units, Phase::Services];
+
+/// Phases of a way back: what was kept aside is put back by the writing.
+const BACK: &[Phase] = &[Phase::Write, Phase::Units, Phase::Services];
+
+/// Where progress is told.
+pub type Listener<'l> = &'l mut dyn FnMut(Progress);
+
+/// A change that is decided and not begun.
+#[derive(Debug)]
+pub struct Proposal {
+    purpose: Purpose,
+    origin: Recorded,
+    next: Recorded,
+    steps: Vec<Step>,
+    undo: Vec<Step>,
+}
+
+/// Decides on a change to a target, which is refused if `expected` is not what this machine needs for it.
+pub fn propose(
+    world: &impl World,
+    target: Recorded,
+    rules: &Rules,
+    expected: &[Step],
+) -> Result<Option<Proposal>, Trouble> {
+    let snapshot = settled(world)?;
+    let desired = rules.desired(MachineConfig::clone(&target.config))?;
+    let plan = plan(&observed(&snapshot), &desired)?;
+    if plan.steps != expected {
+        return Err(Trouble::PlanChanged { config: snapshot.current.config.name.clone() });
+    }
+    proposal(Purpose::Update, snapshot, target, desired, plan)
+}
+
+/// Decides how to go back to the configuration before the current one.
+pub fn propose_rollback(world: &impl World, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
+    let mut snapshot = settled(world)?;
+    let previous = snapshot.previous.take().ok_or(Trouble::NoPrevious)?;
+    let desired = rules.desired(MachineConfig::clone(&previous.config))?;
+    let plan = undo(&observed(&snapshot), &desired)?;
+    proposal(Purpose::Rollback, snapshot, previous, desired, plan)
+}
+
+/// A repair: steps that lead to where the machine should be already.
+pub fn propose_repair(snapshot: Snapshot, steps: Vec<Step>) -> Option<Proposal> {
+    let current = snapshot.current;
+    let undo = Vec::new();
+    let proposal = Proposal { purpose: Purpose::Repair, origin: current.clone(), next: current, undo, steps };
+    (!proposal.steps.is_empty()).then_some(proposal)
+}
+
+/// What the machine is in, if nothing was interrupted.
+pub fn settled(world: &impl World) -> Result<Snapshot, Trouble> {
+    let snapshot = world.observe()?;
+    match snapshot.interrupted {
+        None => Ok(snapshot),
+        Some(Interrupted { open, .. }) => Err(Trouble::Interrupted { from: open.from, to: open.to }),
+    }
+}
+
+fn observed(snapshot: &Snapshot) -> Observed {
+    Observed {
+        current: MachineConfig::clone(&snapshot.current.config),
+        install_time: snapshot.install_time.as_ref().map(|recorded| MachineConfig::clone(&recorded.config)),
+        forced: snapshot.forced,
+    }
+}
+
+/// The way back is planned before the way forward is begun: where it cannot be had, nothing is begun.
+fn proposal(
+    purpose: Purpose,
+    snapshot: Snapshot,
+    next: Recorded,
+    desired: Desired,
+    plan: Plan,
+) -> Result<Option<Proposal>, Trouble> {
+    if plan.steps.is_empty() {
+        return Ok(None);
+    }
+    let origin = snapshot.current;
+    let back = Desired { target: MachineConfig::clone(&origin.config), ..desired };
+    let undo = undo(&Observed::configured(MachineConfig::clone(&next.config)), &back)
+        .map_err(|source| Trouble::NoWayBack { config: origin.config.name.clone(), source: Box::new(source) })?;
+    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps }))
+}
+
+impl Proposal {
+    fn forward(&self) -> Journey<'_> {
+        Journey {
+            purpose: self.purpose,
+            direction: Direction::Forward,
+            steps: &self.steps,
+            reverse: &self.undo,
+            target: &self.next,
+            leaving: &self.origin,
+            done: &[],
+            boot: "",
+        }
+    }
+}
+
+/// Checks a proposal as far as that can be done without changing anything.
+pub fn check<W: World>(world: &W, proposal: &Proposal) -> Result<W::Way, Trouble> {
+    world.prepare(&proposal.forward())
+}
+
+/// Makes a proposal happen, or everything it began undone.
+pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> Result<Finished, Trouble> {
+    tell(listener, Direction::Forward, Phase::Check);
+    let way = world.prepare(&proposal.forward())?;
+    let open = Open {
+        purpose: proposal.purpose,
+        direction: Direction::Forward,
+        from: proposal.origin.config.name.clone(),
+        to: proposal.next.config.name.clone(),
+        steps: proposal.steps.clone(),
+        undo: proposal.undo.clone(),
+        boot: world.boot(),
+        began: world.now(),
+        reason: None,
+    };
+    tell(listener, Direction::Forward, Phase::Begin);
+    begin(world, Entry::Begin { open: &open, way: &way, next: &proposal.next })?;
+    let (next, origin) = (Some(proposal.next.clone()), Some(proposal.origin.clone()));
+    let interrupted = Interrupted { open, next, origin, done: Vec::new() };
+    forward(world, interrupted, Some(way), listener)
+}
+
+/// A record that was not made durable may be there all the same; it must not be found later as something that began.
+fn begin<W: World>(world: &W, entry: Entry<'_, W::Way>) -> Result<(), Trouble> {
+    let Err(trouble) = world.save(entry) else { return Ok(()) };
+    match world.save(Entry::Abandon) {
+        Ok(()) => Err(trouble),
+        Err(second) => Err(Trouble::Unsettled { first: trouble.reason(), second: Box::new(second) }),
+    }
+}
+
+/// Brings what was interrupted to one of its ends; `None` when nothing was.
+pub fn recover(world: &impl World, listener: Listener<'_>) -> Result<Option<Finished>, Trouble> {
+    let Some(interrupted) = world.observe()?.interrupted else { return Ok(None) };
+    match interrupted.open.direction {
+        Direction::Forward => forward(world, interrupted, None, listener),
+        Direction::Back => back(world, &interrupted, listener),
+    }
+    .map(Some)
+}
+
+fn forward<W: World>(
+    world: &W,
+    mut interrupted: Interrupted,
+    way: Option<W::Way>,
+    listener: Listener<'_>,
+) -> Result<Finished, Trouble> {
+    let trouble = match travel_forward(world, &interrupted, way, listener) {
+        // All is done but for the closing, so there is nothing to go back from.
+        Err(trouble @ Trouble::Unsettled { .. }) => return Err(trouble),
+        Err(trouble) => trouble,
+        finished => return finished,
+    };
+    let open = &mut interrupted.open;
+    open.direction = Direction::Back;
+    open.reason = Some(trouble.reason());
+    interrupted.done.clear();
+    let turned = world.save(Entry::TurnBack(&interrupted.open)).and_then(|()| back(world, &interrupted, listener));
+    turned.map_err(|second| Trouble::Unsettled { first: trouble.reason(), second: Box::new(second) })
+}
+
+fn travel_forward<W: World>(
+    world: &W,
+    interrupted: &Interrupted,
+    way: Option<W::Way>,
+    listener: Listener<'_>,
+) -> Result<Finished, Trouble> {
+    let open = &interrupted.open;
+    let (Some(target), Some(leaving)) = (&interrupted.next, &interrupted.origin) else {
+        return Err(Trouble::Lost { what: "next" });
+    };
+    let journey = Journey {
+        purpose: open.purpose,
+        direction: Direction::Forward,
+        steps: &open.steps,
+        reverse: &open.undo,
+        target,
+        leaving,
+        done: &interrupted.done,
+        boot: &open.boot,
+    };
+    travel(world, open, &journey, way, listener)
+}
+
+fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) -> Result<Finished, Trouble> {
+    let open = &interrupted.open;
+    let Some(target) = &interrupted.origin else { return Err(Trouble::Lost { what: "origin" }) };
+    let journey = Journey {
+        purpose: open.purpose,
+        direction: Direction::Back,
+        steps: &open.undo,
+        reverse: &open.steps,
+        target,
+        leaving: interrupted.next.as_ref().unwrap_or(target),
+        done: &interrupted.done,
+        boot: &open.boot,
+    };
+    travel(world, open, &journey, None, listener)
+}
+
+fn travel<W: World>(
+    world: &W,
+    open: &Open,
+    journey: &Journey<'_>,
+    way: Option<W::Way>,
+    listener: Listener<'_>,
+) -> Result<Finished, Trouble> {
+    let direction = journey.direction;
+    let way = match way {
+        Some(way) => way,
+        None => world.prepare(journey)?,
+    };
+    let phases = if direction == Direction::Forward { FORWARD } else { BACK };
+    let mut changed = 0;
+    for phase in phases.iter().filter(|phase| !journey.done.contains(phase)) {
+        tell(listener, direction, *phase);
+        changed += world.run(&way, *phase)?;
+        let noted = world.save(Entry::Done(direction, *phase));
+        // A way back can be travelled again from its start, so a note for which there is no room is not missed.
+        if direction == Direction::Forward {
+            noted?;
+        }
+    }
+    tell(listener, direction, Phase::Commit);
+    let (left_out, reboot) = world.omissions(&way);
+    let ending = match direction {
+        Direction::Forward => Ending::Applied,
+        Direction::Back => Ending::Undone { reason: open.reason.clone().unwrap_or_default() },
+    };
+    let finished = Finished {
+        purpose: open.purpose,
+        from: open.from.clone(),
+        to: open.to.clone(),
+        ending,
+        began: open.began,
+        ended: world.now(),
+        boot: world.boot(),
+        reboot,
+        left_out,
+        changed,
+    };
+    world.save(Entry::Finish(&finished)).map_err(|second| Trouble::Unsettled {
+        first: "everything is in place, but that could not be recorded".to_owned(),
+        second: Box::new(second),
+    })?;
+    Ok(finished)
+}
+
+fn tell(listener: Listener<'_>, direction: Direction, phase: Phase) {
+    listener(Progress { direction, phase, subject: None });
+}
