@@ -1,0 +1,32 @@
+//! The root half of the Ostler node agent: who may talk to it, how, and what happens when either side goes wrong.
+//!
+//! Owns connections, frames, time limits, signals and panics. What a request does is a [`Work`]'s business; what may
+//! be asked for is `ostler_core::protocol`'s.
+#![forbid(unsafe_code)]
+
+mod incoming;
+pub mod machine;
+pub mod panics;
+mod peer;
+mod session;
+mod socket;
+mod stop;
+
+use ostler_core::protocol::{Class, Failure, Reply, Request};
+use ostler_core::transaction::Progress;
+
+pub use peer::{Limits, Peer, WireError};
+pub use session::{Ending, converse};
+pub use socket::{Allowed, Passed, Service, from_systemd};
+pub use stop::{Stop, outlive_the_terminal};
+
+/// What carries out requests. One is made for every connection, so that nothing broken outlives it.
+pub trait Work {
+    /// Carries out one request to its end and answers it. Progress is told while it lasts, and may reach nobody.
+    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress)) -> Reply;
+}
+
+/// An answer that the machine had no part in.
+fn failed(class: Class, reason: String, remedy: &str) -> Reply {
+    Reply::Failed(Failure { class, reasons: vec![reason], remedy: Some(remedy.to_owned()), unchanged: true })
+}

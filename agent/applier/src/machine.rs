@@ -1,0 +1,195 @@
+//! Requests answered on the real machine, or on the files of one under a directory.
+//!
+//! Owns which request becomes which transaction, and how trouble is told. Trusts nothing of the sender: the plan that
+//! comes with a change has to be the one this half makes by itself from what it observes.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::unistd::Uid;
+use ostler_core::document;
+use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed};
+use ostler_core::recorded::Recorded;
+use ostler_core::transaction::Progress;
+use ostler_host::disk::RootDisk;
+use ostler_host::machine::{self, Machine as World, Manager, Surroundings, Systemd};
+use ostler_host::systemd::bus::Limits;
+use ostler_host::transaction::{self, Proposal, Trouble, World as _};
+use serde_json::{Map, Value};
+
+use crate::Work;
+
+/// One call to systemd, which answers at once or not at all.
+const CALL: Duration = Duration::from_secs(30);
+/// One job of systemd's: services take their time to stop.
+const JOB: Duration = Duration::from_secs(300);
+
+/// One machine, by its root directory.
+#[derive(Debug)]
+pub struct Machine {
+    root: PathBuf,
+    live: bool,
+}
+
+/// How much of the machine a request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// Its files.
+    Files,
+    /// Its service manager too, if it answers.
+    ServicesIfThere,
+    /// Its service manager too.
+    Services,
+}
+
+impl Machine {
+    /// A machine; live when it is the one this process runs on and not only its files.
+    pub const fn new(root: PathBuf, live: bool) -> Self {
+        Self { root, live }
+    }
+
+    fn answer(&self, request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, Refused> {
+        let disk = self.disk()?;
+        if matches!(request, Request::Status) {
+            return Ok(Reply::Status(Box::new(machine::status(&disk, &boot())?)));
+        }
+        let world = match request {
+            Request::Observe => World::look(&disk, self.surroundings(Need::Files)?)?,
+            Request::Check(_) | Request::Drift | Request::Rollback { check: true, .. } => {
+                World::look(&disk, self.surroundings(Need::ServicesIfThere)?)?
+            }
+            Request::Recover => World::open(&disk, self.surroundings(Need::ServicesIfThere)?)?,
+            _ => World::open(&disk, self.surroundings(Need::Services)?)?,
+        };
+        Ok(match request {
+            Request::Observe => Reply::Observed(self.observe(&world)?),
+            Request::Check(change) => checked(&world, propose(&world, change)?)?,
+            Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
+            Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
+            Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
+            Request::Recover => transaction::recover(&world, progress)?.map_or(Reply::Nothing, Reply::Finished),
+            Request::Drift => Reply::Drift(world.drift()?),
+            Request::Repair => finished(&world, world.propose_repair()?, progress)?,
+            Request::Status => Reply::Nothing,
+        })
+    }
+
+    fn disk(&self) -> Result<RootDisk, Refused> {
+        RootDisk::open(&self.root).map_err(|error| {
+            let reasons = vec![format!("cannot open the root directory {}", self.root.display()), error.to_string()];
+            let remedy = "give a directory that holds etc, usr and var, as a user who may enter it";
+            Refused::early(Class::Inoperable, reasons, remedy)
+        })
+    }
+
+    fn surroundings(&self, need: Need) -> Result<Surroundings, Refused> {
+        Ok(Surroundings {
+            manager: self.manager(need)?,
+            root: Some(self.root.clone()),
+            live: self.live,
+            root_user: Uid::effective().is_root(),
+            boot: boot(),
+            now: Box::new(now),
+        })
+    }
+
+    /// A transaction that cannot tell services is not begun; one that was interrupted is finished all the same, because it
+    /// may be what keeps the bus from starting.
+    fn manager(&self, need: Need) -> Result<Option<Box<dyn Manager>>, Refused> {
+        if !self.live || need == Need::Files {
+            return Ok(None);
+        }
+        match Systemd::connect(None, Limits { call: CALL, job: JOB }) {
+            Ok(systemd) => Ok(Some(Box::new(systemd))),
+            Err(_) if need == Need::ServicesIfThere => Ok(None),
+            Err(error) => {
+                let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |&error| error.source());
+                let mut reasons = vec!["systemd cannot be asked over the system bus".to_owned()];
+                reasons.extend(causes.map(ToString::to_string));
+                let remedy = "see \"systemctl status dbus\"; for files alone, give --root DIR";
+                Err(Refused::early(Class::Transient, reasons, remedy))
+            }
+        }
+    }
+
+    fn observe(&self, world: &World<'_, RootDisk>) -> Result<Observation, Trouble> {
+        let snapshot = world.observe()?;
+        let sealed = |recorded: &Recorded| document::parse(recorded.json.expose()).ok().map(Sealed::new);
+        // A machine that had no configuration can be gone back to as well.
+        let had = |recorded: &Recorded| sealed(recorded).unwrap_or_else(|| Sealed::new(Value::Object(Map::new())));
+        Ok(Observation {
+            current: sealed(&snapshot.current),
+            install_time: snapshot.install_time.as_ref().and_then(sealed),
+            previous: snapshot.previous.as_ref().map(had),
+            forced: snapshot.forced,
+            live: self.live,
+            interrupted: snapshot.interrupted.is_some(),
+        })
+    }
+}
+
+fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
+    let target = Recorded::from_document(change.target.open())?;
+    transaction::propose(world, target, &change.rules, &change.steps)
+}
+
+fn propose_rollback(world: &World<'_, RootDisk>, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
+    transaction::propose_rollback(world, rules)
+}
+
+fn checked(world: &World<'_, RootDisk>, proposal: Option<Proposal>) -> Result<Reply, Trouble> {
+    match proposal {
+        None => Ok(Reply::Nothing),
+        Some(proposal) => Ok(Reply::Checked(transaction::check(world, &proposal)?.forecast().clone())),
+    }
+}
+
+fn finished(
+    world: &World<'_, RootDisk>,
+    proposal: Option<Proposal>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reply, Trouble> {
+    match proposal {
+        None => Ok(Reply::Nothing),
+        Some(proposal) => Ok(Reply::Finished(transaction::run(world, &proposal, progress)?)),
+    }
+}
+
+impl Work for Machine {
+    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress)) -> Reply {
+        self.answer(request, progress).unwrap_or_else(|Refused(failure)| Reply::Failed(failure))
+    }
+}
+
+/// Why a request came to nothing.
+#[derive(Debug)]
+struct Refused(Failure);
+
+impl Refused {
+    /// Before a transaction is begun, everything is as it was.
+    fn early(class: Class, reasons: Vec<String>, remedy: &str) -> Self {
+        Self(Failure { class, reasons, remedy: Some(remedy.to_owned()), unchanged: true })
+    }
+}
+
+impl From<Trouble> for Refused {
+    fn from(trouble: Trouble) -> Self {
+        Self(Failure {
+            class: trouble.class(),
+            reasons: trouble.reasons(),
+            remedy: trouble.remedy(),
+            unchanged: trouble.unchanged(),
+        })
+    }
+}
+
+/// This boot of the machine that the process runs on.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,174 @@
+//! The sockets that systemd holds for us: who may connect, one peer after the other, and the end when nobody does.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Duration;
+
+use listenfd::ListenFd;
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::{Uid, User};
+use ostler_core::protocol::{Class, encode};
+
+use crate::peer::{Deadline, Limits, Peer};
+use crate::session::{Ending, converse};
+use crate::stop::Stop;
+use crate::{Work, failed};
+
+/// More sockets than any unit of ours has.
+const MOST_SOCKETS: usize = 8;
+
+/// Why there is no socket to serve.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Passed {
+    /// systemd did not start this process for a socket.
+    #[error("no socket was passed; start ostler-applier.socket and let systemd start this, or use --stdio")]
+    Nothing,
+    /// What was passed was meant for another process.
+    #[error(
+        "the sockets in LISTEN_FDS are meant for process {found}; let systemd start this directly, without a wrapper"
+    )]
+    Elsewhere {
+        /// `LISTEN_PID`.
+        found: String,
+    },
+    /// The number of sockets is no number, or too large.
+    #[error("LISTEN_FDS must be a number from 1 to {MOST_SOCKETS}")]
+    Number,
+    /// What was passed cannot be used.
+    #[error("socket {index} that was passed cannot be used; ostler-applier.socket must have ListenStream= with a path")]
+    Unusable {
+        /// Which one.
+        index: usize,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The sockets systemd passed to this process.
+pub fn from_systemd() -> Result<Vec<UnixListener>, Passed> {
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let count = variable("LISTEN_FDS").ok_or(Passed::Nothing)?;
+    // listenfd takes sockets without a process to be for; systemd always names one.
+    let found = variable("LISTEN_PID").ok_or(Passed::Nothing)?;
+    if found.parse() != Ok(std::process::id()) {
+        return Err(Passed::Elsewhere { found });
+    }
+    let count = count.parse().ok().filter(|count| (1..=MOST_SOCKETS).contains(count)).ok_or(Passed::Number)?;
+    let mut passed = ListenFd::from_env();
+    let listener = |index| {
+        let unusable = |source| Passed::Unusable { index, source };
+        passed.take_unix_listener(index).map_err(unusable)?.ok_or(Passed::Nothing)
+    };
+    (0..count).map(listener).collect()
+}
+
+/// Who may connect: root and a few users by name.
+#[derive(Clone, Debug)]
+pub struct Allowed(Vec<Uid>);
+
+impl Allowed {
+    /// Root and those of these users whom this machine knows. The others are returned.
+    pub fn users(names: &[String]) -> io::Result<(Self, Vec<String>)> {
+        let (mut allowed, mut unknown) = (vec![Uid::from_raw(0)], Vec::new());
+        for name in names {
+            match User::from_name(name)? {
+                Some(user) => allowed.push(user.uid),
+                None => unknown.push(name.clone()),
+            }
+        }
+        Ok((Self(allowed), unknown))
+    }
+
+    /// Root and these users.
+    pub fn uids(uids: &[u32]) -> Self {
+        Self(std::iter::once(0).chain(uids.iter().copied()).map(Uid::from_raw).collect())
+    }
+
+    /// A peer whose kernel-given user may not connect is told so. One whose user cannot be told is nobody.
+    fn admit(&self, socket: &UnixStream) -> Result<(), String> {
+        match getsockopt(socket, PeerCredentials) {
+            Ok(peer) if self.0.contains(&Uid::from_raw(peer.uid())) => Ok(()),
+            Ok(peer) => Err(format!("user {} may not use the applier", peer.uid())),
+            Err(error) => Err(format!("cannot tell who is connecting: {error}")),
+        }
+    }
+}
+
+/// By which rules sockets are served.
+#[derive(Debug)]
+pub struct Service {
+    /// Who may connect.
+    pub allowed: Allowed,
+    /// How long to wait for somebody to do so.
+    pub idle: Duration,
+    /// How long they may take.
+    pub limits: Limits,
+    /// When to stop.
+    pub stop: Stop,
+}
+
+impl Service {
+    /// Serves one peer after the other, each with work of its own, until nobody has connected for a while or it is
+    /// time to stop. Peers that come meanwhile wait in the socket's backlog, and systemd keeps them when this ends.
+    pub fn serve<W: Work>(&self, listeners: &[UnixListener], mut work: impl FnMut() -> W) -> io::Result<()> {
+        listeners.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
+        loop {
+            let Some(called) = self.next_calls(listeners)? else { return Ok(()) };
+            for listener in called {
+                match listener.accept() {
+                    Ok((socket, _)) => self.attend(socket, &mut work),
+                    Err(error) if is_passing(&error) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// The sockets at which somebody waits; nothing when it is time to end.
+    fn next_calls<'a>(&self, listeners: &'a [UnixListener]) -> io::Result<Option<Vec<&'a UnixListener>>> {
+        let descriptors = listeners.iter().map(AsFd::as_fd).chain([self.stop.descriptor()]);
+        let mut watched: Vec<_> = descriptors.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        if !Deadline::after(self.idle).poll(&mut watched)? || self.stop.is_due() {
+            return Ok(None);
+        }
+        let called = listeners.iter().zip(&watched).filter(|(_, descriptor)| descriptor.any() != Some(false));
+        Ok(Some(called.map(|(listener, _)| listener).collect()))
+    }
+
+    fn attend<W: Work>(&self, socket: UnixStream, work: &mut impl FnMut() -> W) {
+        let admitted = self.allowed.admit(&socket);
+        let ending = Peer::of_socket(socket).map(|peer| match admitted {
+            Ok(()) => converse(&peer, &mut work(), &self.limits, &self.stop),
+            Err(reason) => refuse(&peer, reason, &self.limits),
+        });
+        match ending {
+            Ok(ending) if !ending.is_notable() => {}
+            Ok(ending) => log(&ending),
+            Err(error) => log(&error),
+        }
+    }
+}
+
+/// A peer is told why before the connection closes. Nothing it has sent is looked at.
+fn refuse(peer: &Peer, reason: String, limits: &Limits) -> Ending {
+    let remedy = "run the command as root, or name the user with --allow-user in ostler-applier.service";
+    let told = encode(&failed(Class::Refusal, reason.clone(), remedy)).map(|frame| peer.send(&frame, limits.frame));
+    // It makes no difference to us whether it still listened.
+    drop(told);
+    Ending::Refused(reason)
+}
+
+/// The peer changed its mind before it was accepted, or a signal came.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted)
+}
+
+fn log(what: &dyn Display) {
+    // A log that is gone is no reason to stop.
+    let _ = writeln!(io::stderr(), "ostler-applier: a connection ended: {what}");
+}
