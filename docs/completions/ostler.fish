@@ -28,6 +28,11 @@ complete -c ostler -n "__fish_ostler_needs_command" -s h -l help -d 'Print help'
 complete -c ostler -n "__fish_ostler_needs_command" -s V -l version -d 'Print version'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "plan" -d 'Say what a MachineConfig would change on a node, and why, without changing anything'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "diff" -d 'Say what differs from the configuration a node was installed with and can no longer be applied'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "status" -d 'Say which configuration the machine is in, and whether something is unfinished'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "drift" -d 'Say how the machine differs from the configuration it is in, and put it right if asked'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "pack" -d 'Write what packages ship beside the command'
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l from -d 'MachineConfig the node is in now, JSON or YAML, - for standard input [default: an empty machine]' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l to -d 'MachineConfig the node shall be in, JSON or YAML, - for standard input' -r -F
@@ -45,4 +50,41 @@ complete -c ostler -n "__fish_ostler_using_subcommand diff" -l to -d 'MachineCon
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l to -d 'MachineConfig to bring the machine into, JSON or YAML, - for standard input' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
+FileSystems\t'storage.filesystems'
+Raid\t'storage.raid'"
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l policy -d 'Node disruption policy: a MachineConfiguration, or its nodeDisruptionPolicy [default: the built-in policies]' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -l first-boot -d 'Decide as at first boot, by a fixed table; a policy has no say then'
+complete -c ostler -n "__fish_ostler_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand recover" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand recover" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
+FileSystems\t'storage.filesystems'
+Raid\t'storage.raid'"
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l policy -d 'Node disruption policy: a MachineConfiguration, or its nodeDisruptionPolicy [default: the built-in policies]' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l first-boot -d 'Decide as at first boot, by a fixed table; a policy has no say then'
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand status" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand status" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand drift" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand drift" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand drift" -l repair -d 'Make the machine agree with its configuration again; drop-ins that are not configured are removed'
+complete -c ostler -n "__fish_ostler_using_subcommand drift" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand drift" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'

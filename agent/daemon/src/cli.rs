@@ -23,6 +23,21 @@ pub enum Command {
     /// Say what differs from the configuration a node was installed with and can no longer be applied
     #[command(after_help = DIFF_EXIT)]
     Diff(DiffOptions),
+    /// Bring the machine, or a root directory, into a configuration: wholly, or not at all
+    #[command(after_help = APPLY_EXIT)]
+    Apply(ApplyOptions),
+    /// Finish or undo a transaction that was interrupted
+    #[command(after_help = RECOVER_EXIT)]
+    Recover(RecoverOptions),
+    /// Go back to the configuration before the current one
+    #[command(after_help = ROLLBACK_EXIT)]
+    Rollback(RollbackOptions),
+    /// Say which configuration the machine is in, and whether something is unfinished
+    #[command(after_help = STATUS_EXIT)]
+    Status(StatusOptions),
+    /// Say how the machine differs from the configuration it is in, and put it right if asked
+    #[command(after_help = DRIFT_EXIT)]
+    Drift(DriftOptions),
     /// Write what packages ship beside the command
     #[command(hide = true)]
     Pack(PackOptions),
@@ -40,6 +55,46 @@ Exit status:
   2  a file could not be read or is no MachineConfig, or the command line is wrong
   4  something differs";
 
+const APPLY_EXIT: &str = "\
+Exit status:
+  0  applied, or checked with --dry-run, or there was nothing to do
+  1  not applied, and the machine is as it was: it failed, it was undone, or you said no
+  2  a file cannot be used, --yes is missing, or the command line is wrong
+  3  refused; the reason and the remedy are shown, and nothing was changed
+  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
+
+const RECOVER_EXIT: &str = "\
+Exit status:
+  0  what was interrupted is finished, or there was nothing to do
+  1  what was interrupted is undone, and the machine is as it was before it; or nothing was done
+  2  the command line is wrong, or --root is no directory
+  3  refused; the reason and the remedy are shown
+  5  it failed and the machine is not settled: a person has to look at it";
+
+const ROLLBACK_EXIT: &str = "\
+Exit status:
+  0  rolled back, or checked with --dry-run, or there was nothing to do
+  1  not rolled back, and the machine is as it was: it failed, it was undone, or you said no
+  2  there is no configuration to go back to, --yes is missing, or the command line is wrong
+  3  refused; the reason and the remedy are shown, and nothing was changed
+  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
+
+const STATUS_EXIT: &str = "\
+Exit status:
+  0  settled
+  1  the status could not be had
+  2  the command line is wrong, or --root is no directory
+  4  something needs attention: an open transaction, a damaged record, a restart to come";
+
+const DRIFT_EXIT: &str = "\
+Exit status:
+  0  nothing differs, or everything was repaired
+  1  not told or repaired, and the machine is as it was: it failed, was undone, or you said no
+  2  --yes is missing, or the command line is wrong
+  3  refused; the reason and the remedy are shown, and nothing was changed
+  4  something differs
+  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
+
 /// `ostler plan`.
 #[derive(Debug, Args)]
 pub struct PlanOptions {
@@ -49,6 +104,20 @@ pub struct PlanOptions {
     /// MachineConfig the node shall be in, JSON or YAML, - for standard input
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
+    /// By which rules.
+    #[command(flatten)]
+    pub rules: RuleOptions,
+    /// Show how the contents of files change; files and lines that hold secrets stay masked
+    #[arg(long)]
+    pub show_contents: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
+}
+
+/// By which rules a change is planned.
+#[derive(Debug, Default, Args)]
+pub struct RuleOptions {
     /// Sections that may differ without being applied: Disks, FileSystems, Raid
     #[arg(long, value_name = "SECTION", value_delimiter = ',', ignore_case = true)]
     pub overrides: Vec<Override>,
@@ -58,12 +127,89 @@ pub struct PlanOptions {
     /// Decide as at first boot, by a fixed table; a policy has no say then
     #[arg(long)]
     pub first_boot: bool,
-    /// Show how the contents of files change; files and lines that hold secrets stay masked
-    #[arg(long)]
-    pub show_contents: bool,
+}
+
+/// Which machine, and how to answer.
+#[derive(Debug, Default, Args)]
+pub struct MachineOptions {
+    /// Root directory to work on instead of the running machine; services are then left alone
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// How to print
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
+}
+
+/// Whether to change anything, and whether to ask first.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ConsentOptions {
+    /// Check everything that can be checked, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask before changing the machine
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// `ostler apply`.
+#[derive(Debug, Args)]
+pub struct ApplyOptions {
+    /// MachineConfig to bring the machine into, JSON or YAML, - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// Whether, and whether to ask.
+    #[command(flatten)]
+    pub consent: ConsentOptions,
+    /// By which rules.
+    #[command(flatten)]
+    pub rules: RuleOptions,
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler recover`.
+#[derive(Debug, Args)]
+pub struct RecoverOptions {
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler rollback`.
+#[derive(Debug, Args)]
+pub struct RollbackOptions {
+    /// Whether, and whether to ask.
+    #[command(flatten)]
+    pub consent: ConsentOptions,
+    /// By which rules.
+    #[command(flatten)]
+    pub rules: RuleOptions,
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler status`.
+#[derive(Debug, Args)]
+pub struct StatusOptions {
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler drift`.
+#[derive(Debug, Args)]
+pub struct DriftOptions {
+    /// Make the machine agree with its configuration again; drop-ins that are not configured are removed
+    #[arg(long)]
+    pub repair: bool,
+    /// Do not ask before changing the machine
+    #[arg(short, long, requires = "repair")]
+    pub yes: bool,
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
 }
 
 /// `ostler diff`.

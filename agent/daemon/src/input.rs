@@ -5,13 +5,17 @@ use std::io::{Read, stdin};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use ostler_core::api::StorageOverride;
 use ostler_core::disruption::PolicyFile;
 use ostler_core::document;
 use ostler_core::machine_config::{ConfigError, MachineConfig};
+use ostler_core::protocol::Rules;
 use serde_json::Value;
 
+use crate::cli::{Override, RuleOptions};
+
 /// Reads a JSON or YAML document from a file, or from standard input when it is called `-`.
-fn document(path: &Path) -> Result<Value> {
+pub fn document(path: &Path) -> Result<Value> {
     let name = path.display();
     let mut bytes = Vec::new();
     let most = document::MAX_BYTES as u64 + 1;
@@ -33,7 +37,21 @@ pub fn machine_config(path: &Path) -> Result<std::result::Result<MachineConfig, 
     }
 }
 
+/// Reads the rules of a change. A policy that cannot be used is found here, before anything else is looked at.
+pub fn rules(options: &RuleOptions) -> Result<Rules> {
+    let policy = options.policy.as_deref().map(policy).transpose()?;
+    let overrides = options.overrides.iter().map(|section| match section {
+        Override::Disks => StorageOverride::Disks,
+        Override::FileSystems => StorageOverride::FileSystems,
+        Override::Raid => StorageOverride::Raid,
+    });
+    Ok(Rules { policy, first_boot: options.first_boot, overrides: overrides.collect() })
+}
+
 /// Reads a MachineConfiguration or its `nodeDisruptionPolicy`.
-pub fn policy(path: &Path) -> Result<PolicyFile> {
-    PolicyFile::from_document(document(path)?).with_context(|| format!("cannot use the policy in {}", path.display()))
+fn policy(path: &Path) -> Result<Value> {
+    let policy = document(path)?;
+    let usable = PolicyFile::from_document(policy.clone());
+    usable.with_context(|| format!("cannot use the policy in {}", path.display()))?;
+    Ok(policy)
 }

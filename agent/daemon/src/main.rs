@@ -1,8 +1,10 @@
 //! The `ostler` command: parse, run, exit code.
 #![forbid(unsafe_code)]
 
+mod applier;
 mod cli;
 mod commands;
+mod course;
 mod input;
 mod show;
 
@@ -10,20 +12,36 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use applier::Connection;
 use cli::{Cli, Command};
-use commands::Outcome;
+use commands::{Console, Outcome};
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Plan(options) => commands::plan(&options),
         Command::Diff(options) => commands::diff(&options),
         Command::Pack(options) => commands::pack(&options),
+        Command::Apply(options) => {
+            commands::apply(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
+        Command::Recover(options) => {
+            commands::recover(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
+        Command::Rollback(options) => {
+            commands::rollback(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
+        Command::Status(options) => {
+            commands::status(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
+        Command::Drift(options) => {
+            commands::drift(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
     };
     match result {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             show::error(&error);
-            Outcome::BadInput.into()
+            Outcome::from(&error).into()
         }
     }
 }

@@ -1,10 +1,15 @@
 //! How answers look: text for a person, JSON for a program. Nothing is decided here.
 
 mod contents;
+mod course;
 mod documents;
+mod drift;
+mod excerpt;
+mod moment;
 mod phrase;
 mod remedy;
 mod report;
+mod status;
 mod table;
 
 use std::io::Write;
@@ -12,14 +17,23 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+pub use course::{CourseDocument, course, failure, forecast, not_done_here};
 pub use documents::{DiffDocument, PlanDocument};
+pub use drift::{DriftDocument, drift, repair_notice};
+pub use phrase::{phase, printable};
 pub use report::{differences, plan, refusal};
+pub use status::{StatusDocument, status};
 
 /// Prints a JSON document.
 pub fn json<T: Serialize>(document: &T) -> Result<()> {
+    write(std::io::stdout().lock(), &pretty(document)?)
+}
+
+/// A JSON document as text.
+pub fn pretty<T: Serialize>(document: &T) -> Result<String> {
     let mut text = serde_json::to_string_pretty(document).context("cannot write the answer as JSON")?;
     text.push('\n');
-    write(std::io::stdout().lock(), &text)
+    Ok(text)
 }
 
 /// Prints text, without its colours where there is no terminal.
@@ -27,8 +41,8 @@ pub fn text(text: &str) -> Result<()> {
     write(anstream::stdout().lock(), text)
 }
 
-/// A reader that has seen enough and closed the pipe is no error.
-fn write(mut stream: impl Write, text: &str) -> Result<()> {
+/// Writes all of it. A reader that has seen enough and closed the pipe is no error.
+pub fn write(mut stream: impl Write, text: &str) -> Result<()> {
     match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("cannot write the answer"),
         _ => Ok(()),
@@ -37,12 +51,16 @@ fn write(mut stream: impl Write, text: &str) -> Result<()> {
 
 /// Prints an error with its causes, one line each.
 pub fn error(error: &anyhow::Error) {
+    // Nowhere is left to complain to.
+    let _ = anstream::stderr().lock().write_all(complaint(error).as_bytes());
+}
+
+/// An error with its causes and its remedy.
+pub fn complaint(error: &anyhow::Error) -> String {
     let mut lines = error.chain().map(|cause| phrase::printable(&cause.to_string()));
     let first = lines.next().unwrap_or_default();
     let rest: String = lines.map(|cause| format!("  because {cause}\n")).collect();
     let remedy = remedy::of(error).map(|remedy| format!("{} {remedy}\n", phrase::styled(phrase::HEADING, "remedy:")));
     let heading = phrase::styled(phrase::BAD, "error:");
-    let text = format!("{heading} {first}\n{rest}{}", remedy.unwrap_or_default());
-    // Nowhere is left to complain to.
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    format!("{heading} {first}\n{rest}{}", remedy.unwrap_or_default())
 }

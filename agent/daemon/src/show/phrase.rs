@@ -3,7 +3,9 @@
 use anstyle::{AnsiColor, Style};
 use ostler_core::diff::Kind;
 use ostler_core::disruption::{Action, Cause, Origin, Subject};
+use ostler_core::machine_config::MachineConfig;
 use ostler_core::step::{Deployment, OwnerRef, Step};
+use ostler_core::transaction::Phase;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
@@ -37,6 +39,29 @@ pub fn printable(text: &str) -> String {
 /// Characters that reorder or hide what stands around them.
 const fn is_invisible(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A configuration by its name.
+pub fn config(name: &str) -> String {
+    match name {
+        "" => "an unnamed config".to_owned(),
+        MachineConfig::EMPTY => "an empty machine".to_owned(),
+        name => printable(name),
+    }
+}
+
+/// A phase of a transaction in a word.
+pub const fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Check => "check",
+        Phase::Begin => "begin",
+        Phase::Preserve => "preserve",
+        Phase::Write => "write",
+        Phase::Tidy => "tidy",
+        Phase::Units => "units",
+        Phase::Services => "services",
+        Phase::Commit => "commit",
+    }
 }
 
 /// The sign, the colour and the name of what changed.

@@ -7,8 +7,13 @@ use ostler_core::disruption::PolicyFileError;
 use ostler_core::document::DocumentError;
 use ostler_core::machine_config::ConfigError;
 
-/// The remedy for the innermost error that has one.
+use crate::commands::Trouble;
+
+/// The remedy for the innermost error that has one; trouble with the machine knows its own.
 pub fn of(error: &Error) -> Option<&'static str> {
+    if let Some(trouble) = error.downcast_ref::<Trouble>() {
+        return trouble.remedy;
+    }
     error.chain().rev().find_map(|cause| {
         let of_config = cause.downcast_ref().map(config);
         let of_document = cause.downcast_ref().map(document);

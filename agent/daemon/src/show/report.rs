@@ -12,7 +12,7 @@ use ostler_core::refusal::Refusal;
 
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, printable, sign_style, styled};
 use super::table::Table;
-use super::{contents, phrase};
+use super::{contents, excerpt, phrase};
 
 /// What `ostler plan` says.
 pub fn plan(observed: &Observed, desired: &Desired, assessment: &Assessment, show_contents: bool) -> String {
@@ -62,11 +62,7 @@ fn title(what: &str, from: &MachineConfig, to: &MachineConfig) -> String {
 }
 
 fn name(config: &MachineConfig) -> String {
-    match config.name.as_str() {
-        "" => "an unnamed config".to_owned(),
-        MachineConfig::EMPTY => "an empty machine".to_owned(),
-        name => printable(name),
-    }
+    phrase::config(&config.name)
 }
 
 fn planned(plan: &Plan, first_boot: bool) -> String {
@@ -83,9 +79,9 @@ fn planned(plan: &Plan, first_boot: bool) -> String {
     let _ = writeln!(text, "{}  {}", styled(HEADING, "Reboot"), answer(plan.reboots(), &reboot(plan)));
     let _ = writeln!(text, "\n{}", styled(HEADING, "Steps"));
     let width = plan.steps.len().to_string().len();
-    for (number, step) in plan.steps.iter().enumerate() {
-        let _ = writeln!(text, "  {:>width$}  {}", number + 1, phrase::step(step));
-    }
+    let steps = plan.steps.iter().enumerate();
+    let steps: Vec<_> = steps.map(|(at, step)| format!("  {:>width$}  {}", at + 1, phrase::step(step))).collect();
+    text.push_str(&excerpt::lines(&steps));
     let kept = |left: &&LeftAlone| left.why == Exemption::Certificate;
     let certificates = plan.left_alone.iter().filter(kept).map(|left| printable(&left.path));
     text.push_str(&section("Left as they are: certificates are kept current by other means", certificates));
@@ -94,8 +90,11 @@ fn planned(plan: &Plan, first_boot: bool) -> String {
 
 /// A heading and its lines; nothing when there are none.
 fn section(heading: &str, lines: impl Iterator<Item = String>) -> String {
-    let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\n{}\n{lines}", styled(HEADING, heading)) }
+    let lines: Vec<_> = lines.map(|line| format!("  {line}")).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\n{}\n{}", styled(HEADING, heading), excerpt::lines(&lines))
 }
 
 fn drain(plan: &Plan) -> String {
@@ -132,12 +131,11 @@ fn causes(plan: &Plan, first_boot: bool) -> String {
         signs.push(sign);
         table.push([subject, phrase::actions(&cause.actions), phrase::reason(cause, first_boot)]);
     }
-    let mut text = String::new();
-    for (sign, [subject, actions, reason]) in signs.into_iter().zip(table.padded()) {
+    let row = |(sign, [subject, actions, reason]): (char, [String; 3])| {
         let sign = styled(sign_style(sign), &sign.to_string());
-        let _ = writeln!(text, "  {sign} {subject}  {actions}  {}", styled(FAINT, &reason));
-    }
-    text
+        format!("  {sign} {subject}  {actions}  {}", styled(FAINT, &reason))
+    };
+    excerpt::lines(&signs.into_iter().zip(table.padded()).map(row).collect::<Vec<_>>())
 }
 
 fn refused(refusal: &Refusal, assessment: &Assessment) -> String {

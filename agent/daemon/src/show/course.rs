@@ -1,0 +1,224 @@
+//! What is said of a change: what it would do, how it went, why it failed.
+
+use std::fmt::Write as _;
+
+use ostler_core::plan::Plan;
+use ostler_core::protocol::{Class, Failure, Forecast};
+use ostler_core::step::Step;
+use ostler_core::transaction::{Ending, Finished, Purpose};
+use serde::Serialize;
+
+use super::documents::PlanDocument;
+use super::drift::Entry;
+use super::moment;
+use super::phrase::{self, BAD, CAUTION, FAINT, GOOD, HEADING, config, printable, styled};
+use crate::course::Course;
+
+/// What a checked change would do.
+pub fn forecast(forecast: &Forecast, live: bool) -> String {
+    let mut text = format!(
+        "\n{} nothing stands in the way. To change: {}. To write: {}.\n",
+        styled(GOOD, "Checked:"),
+        things(forecast.changed),
+        if forecast.bytes == 0 { "nothing".to_owned() } else { phrase::size(forecast.bytes) }
+    );
+    let why = if live { NOT_FOR_THIS_MACHINE } else { "Left out: this is a directory, not a running machine" };
+    text.push_str(&left_out(why, &forecast.left_out));
+    text
+}
+
+const NOT_FOR_THIS_MACHINE: &str = "Left out: not for this kind of machine";
+
+fn left_out(heading: &str, steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    let lines: String = steps.iter().map(|step| format!("  {}\n", phrase::step(step))).collect();
+    format!("{}\n{lines}", styled(HEADING, heading))
+}
+
+fn things(count: usize) -> String {
+    match count {
+        0 => "no file, link or directory".to_owned(),
+        1 => "one file, link or directory".to_owned(),
+        _ => format!("{count} files, links and directories"),
+    }
+}
+
+/// What a plan asks for and these commands leave to a person.
+pub fn not_done_here(plan: &Plan) -> String {
+    let mut text = String::new();
+    if plan.drain.is_needed() {
+        let _ = writeln!(
+            text,
+            "{} this command does not drain the node. Workloads have to leave first:\n  \
+             oc adm drain NODE --ignore-daemonsets --delete-emptydir-data",
+            styled(CAUTION, "Drain:")
+        );
+    }
+    if plan.reboots() {
+        let _ = writeln!(
+            text,
+            "{} this command does not restart the machine. Restart it afterwards: systemctl reboot",
+            styled(CAUTION, "Reboot:")
+        );
+    }
+    text
+}
+
+/// How a change went. A failure is told by [`failure`], a refusal by the plan itself.
+pub fn course(course: &Course) -> String {
+    match course {
+        Course::Refused | Course::Failed(_) => String::new(),
+        Course::Checked(_) => "Nothing was changed: this was a dry run.\n".to_owned(),
+        Course::Nothing | Course::Declined => "Nothing was changed.\n".to_owned(),
+        Course::Finished(finished) => ended(finished),
+    }
+}
+
+fn ended(finished: &Finished) -> String {
+    let took = styled(FAINT, &format!("({})", moment::duration(finished.began, finished.ended)));
+    let mut text = match &finished.ending {
+        Ending::Applied => format!("{} {took}\n", applied(finished)),
+        Ending::Undone { reason } => format!(
+            "{} {} {took}\nThe machine is in {}, as it was before.\n",
+            styled(BAD, "Undone:"),
+            printable(reason),
+            config(&finished.from)
+        ),
+    };
+    // Only a running machine has to restart, and only one whose systemd does not answer leaves out what it is to be told.
+    let untold = |step: &Step| finished.reboot && is_for_systemd(step);
+    let (untold, others): (Vec<Step>, Vec<Step>) = finished.left_out.iter().cloned().partition(untold);
+    text.push_str(&left_out(NOT_FOR_THIS_MACHINE, &others));
+    text.push_str(&left_out("Left out: systemd could not be asked", &untold));
+    if finished.reboot {
+        let _ = writeln!(text, "{} for it to take effect: systemctl reboot", styled(CAUTION, "Restart the machine"));
+    }
+    text
+}
+
+const fn is_for_systemd(step: &Step) -> bool {
+    matches!(step, Step::DaemonReload | Step::ReloadService { .. } | Step::RestartService { .. })
+}
+
+fn applied(finished: &Finished) -> String {
+    let (word, to) = (|word| styled(GOOD, word), config(&finished.to));
+    let changed = things(finished.changed);
+    match finished.purpose {
+        Purpose::Update => format!("{} the machine is in {to}. Changed: {changed}.", word("Applied:")),
+        Purpose::Rollback => format!("{} the machine is in {to} again. Changed: {changed}.", word("Rolled back:")),
+        Purpose::Repair => format!("{} the machine agrees with {to} again. Changed: {changed}.", word("Repaired:")),
+    }
+}
+
+/// Why something could not be done, and what to do about it.
+pub fn failure(failure: &Failure) -> String {
+    let mut reasons = failure.reasons.iter().map(|reason| printable(reason));
+    let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
+    let rest: String = reasons.map(|cause| format!("  because {cause}\n")).collect();
+    let heading = match failure.class {
+        Class::Refusal => "refused:",
+        Class::Transient => "failed for now:",
+        Class::Inoperable => "failed:",
+    };
+    let next = match failure.class {
+        Class::Refusal => "Trying again will not help.",
+        Class::Transient => "Trying again may help.",
+        Class::Inoperable => "A person has to look at this machine.",
+    };
+    let state = if failure.unchanged {
+        "The machine is as it was."
+    } else {
+        "The machine is NOT settled: \"ostler status\" tells how it is, \"ostler recover\" finishes or undoes what is open."
+    };
+    let remedy = failure.remedy.as_deref().map(|remedy| {
+        let heading = styled(HEADING, "remedy:");
+        format!("{heading} {}\n", printable(remedy))
+    });
+    format!("{} {first}\n{rest}{}{state} {next}\n", styled(BAD, heading), remedy.unwrap_or_default())
+}
+
+/// What every command that changes a machine prints as JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CourseDocument<'a> {
+    result: &'static str,
+    plan: Option<PlanDocument<'a>>,
+    drift: Option<Vec<Entry<'a>>>,
+    forecast: Option<&'a Forecast>,
+    finished: Option<FinishedDocument<'a>>,
+    failure: Option<&'a Failure>,
+}
+
+impl<'a> CourseDocument<'a> {
+    /// How it went.
+    pub fn new(course: &'a Course) -> Self {
+        let mut document =
+            Self { result: "nothing", plan: None, drift: None, forecast: None, finished: None, failure: None };
+        match course {
+            Course::Refused => document.result = "refused",
+            Course::Nothing => {}
+            Course::Checked(forecast) => (document.result, document.forecast) = ("checked", Some(forecast)),
+            Course::Declined => document.result = "declined",
+            Course::Finished(finished) => {
+                let finished = FinishedDocument::new(finished);
+                (document.result, document.finished) = (finished.ending, Some(finished));
+            }
+            Course::Failed(failure) => {
+                let refused = failure.unchanged && failure.class == Class::Refusal;
+                document.result = if refused { "refused" } else { "failed" };
+                document.failure = Some(failure);
+            }
+        }
+        document
+    }
+
+    /// With what was planned.
+    pub fn with_plan(self, plan: PlanDocument<'a>) -> Self {
+        Self { plan: Some(plan), ..self }
+    }
+
+    /// With what there was to repair.
+    pub fn with_drift(self, drift: &'a [ostler_core::drift::Drift]) -> Self {
+        Self { drift: Some(drift.iter().map(Entry::new).collect()), ..self }
+    }
+}
+
+/// A transaction that has ended.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FinishedDocument<'a> {
+    purpose: Purpose,
+    from: &'a str,
+    to: &'a str,
+    ending: &'static str,
+    reason: Option<&'a str>,
+    began: String,
+    ended: String,
+    changed: usize,
+    reboot: bool,
+    left_out: &'a [Step],
+}
+
+impl<'a> FinishedDocument<'a> {
+    /// Of this transaction.
+    pub fn new(finished: &'a Finished) -> Self {
+        let (ending, reason) = match &finished.ending {
+            Ending::Applied => ("applied", None),
+            Ending::Undone { reason } => ("undone", Some(reason.as_str())),
+        };
+        Self {
+            purpose: finished.purpose,
+            from: &finished.from,
+            to: &finished.to,
+            ending,
+            reason,
+            began: moment::utc(finished.began),
+            ended: moment::utc(finished.ended),
+            changed: finished.changed,
+            reboot: finished.reboot,
+            left_out: &finished.left_out,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! How a machine is: its configuration, what is unfinished, what happened last.
+
+use std::fmt::Write as _;
+
+use ostler_core::status::Status;
+use ostler_core::step::Step;
+use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose};
+use serde::Serialize;
+
+use super::course::FinishedDocument;
+use super::moment;
+use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, config, phase, printable, styled};
+
+/// What `ostler status` says.
+pub fn status(status: &Status) -> String {
+    let mut text = verdict(status);
+    let named = |name: &Option<String>| name.as_deref().map_or_else(|| "none".to_owned(), config);
+    let _ = writeln!(text, "\n{}  {}", styled(HEADING, "Configuration"), named(&status.config));
+    if let Some(image) = &status.image {
+        let _ = writeln!(text, "{}  {}", styled(HEADING, "OS image     "), printable(image));
+    }
+    let _ = writeln!(text, "{}  {}", styled(HEADING, "Before it    "), named(&status.previous));
+    if status.forced {
+        let _ = writeln!(text, "{}  yes, the force file is there", styled(HEADING, "Next forced  "));
+    }
+    if let Some(open) = &status.open {
+        text.push_str(&unfinished(open, &status.done));
+    }
+    if let Some(last) = &status.last {
+        text.push_str(&ended(last));
+    }
+    text
+}
+
+/// Whether something needs attention, and what to do about each thing that does.
+fn verdict(status: &Status) -> String {
+    let mut lines = Vec::new();
+    match (&status.open, status.busy) {
+        (Some(_), true) => lines.push("a transaction is under way: wait for it to end".to_owned()),
+        (Some(_), false) => lines.push("a transaction was interrupted: run \"ostler recover\"".to_owned()),
+        (None, _) => {}
+    }
+    if status.awaits_reboot {
+        lines.push("the configuration takes effect with a restart: run \"systemctl reboot\"".to_owned());
+    }
+    for record in &status.damaged {
+        lines.push(format!(
+            "a record is damaged and not used: {}; \"ostler drift\" tells whether the machine agrees with its \
+             configuration",
+            printable(record)
+        ));
+    }
+    if lines.is_empty() {
+        let busy = if status.busy { " Another process is at work on it right now." } else { "" };
+        return format!("{}{busy}\n", styled(GOOD, "Settled."));
+    }
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("{}\n{lines}", styled(CAUTION, "Needs attention"))
+}
+
+const fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Update => "update",
+        Purpose::Rollback => "rollback",
+        Purpose::Repair => "repair",
+    }
+}
+
+fn route(what: Purpose, from: &str, to: &str) -> String {
+    match what {
+        Purpose::Repair => format!("{} of {}", purpose(what), config(to)),
+        Purpose::Update | Purpose::Rollback => format!("{} from {} to {}", purpose(what), config(from), config(to)),
+    }
+}
+
+fn unfinished(open: &Open, done: &[Phase]) -> String {
+    let mut text = format!("\n{}\n", styled(HEADING, "Open transaction"));
+    let _ = writeln!(text, "  what     {}", route(open.purpose, &open.from, &open.to));
+    let _ = writeln!(text, "  began    {}", moment::utc(open.began));
+    let _ = match open.direction {
+        Direction::Forward => writeln!(text, "  heading  forward, to {}", config(&open.to)),
+        Direction::Back => {
+            writeln!(text, "  heading  {}", styled(CAUTION, &format!("back, to {}", config(&open.from))))
+        }
+    };
+    if let Some(reason) = &open.reason {
+        let _ = writeln!(text, "  because  {}", printable(reason));
+    }
+    let phases = if done.is_empty() {
+        "nothing yet".to_owned()
+    } else {
+        done.iter().map(|done| phase(*done)).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(text, "  done     {phases}");
+    text
+}
+
+fn ended(last: &Finished) -> String {
+    let mut text = format!("\n{}\n", styled(HEADING, "Last transaction"));
+    let _ = writeln!(text, "  what     {}", route(last.purpose, &last.from, &last.to));
+    let _ = match &last.ending {
+        Ending::Applied => writeln!(text, "  result   {}, {} changed", styled(GOOD, "applied"), last.changed),
+        Ending::Undone { reason } => writeln!(text, "  result   {}: {}", styled(BAD, "undone"), printable(reason)),
+    };
+    let took = styled(FAINT, &format!("({})", moment::duration(last.began, last.ended)));
+    let _ = writeln!(text, "  began    {}\n  ended    {} {took}", moment::utc(last.began), moment::utc(last.ended));
+    text
+}
+
+/// What `ostler status -o json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusDocument<'a> {
+    /// Whether nothing needs attention.
+    pub settled: bool,
+    config: Option<&'a str>,
+    image: Option<&'a str>,
+    previous: Option<&'a str>,
+    open: Option<OpenDocument<'a>>,
+    last: Option<FinishedDocument<'a>>,
+    busy: bool,
+    forced: bool,
+    awaits_reboot: bool,
+    damaged: &'a [String],
+}
+
+/// A transaction that is open.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenDocument<'a> {
+    purpose: Purpose,
+    direction: Direction,
+    from: &'a str,
+    to: &'a str,
+    began: String,
+    reason: Option<&'a str>,
+    done: &'a [Phase],
+    steps: &'a [Step],
+}
+
+impl<'a> StatusDocument<'a> {
+    /// Of this status.
+    pub fn new(status: &'a Status) -> Self {
+        let open = status.open.as_ref().map(|open| OpenDocument {
+            purpose: open.purpose,
+            direction: open.direction,
+            from: &open.from,
+            to: &open.to,
+            began: moment::utc(open.began),
+            reason: open.reason.as_deref(),
+            done: &status.done,
+            steps: &open.steps,
+        });
+        Self {
+            settled: status.open.is_none() && status.damaged.is_empty() && !status.awaits_reboot,
+            config: status.config.as_deref(),
+            image: status.image.as_deref(),
+            previous: status.previous.as_deref(),
+            open,
+            last: status.last.as_ref().map(FinishedDocument::new),
+            busy: status.busy,
+            forced: status.forced,
+            awaits_reboot: status.awaits_reboot,
+            damaged: &status.damaged,
+        }
+    }
+}
