@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the core's criterion benchmarks, then whole runs of the released command.
+//! `cargo xtask bench`: the criterion benchmarks of the core and the one of the disk, then whole runs of the released
+//! command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,9 @@ use crate::{estimates, process, workspace};
 pub const USAGE: &str = "\
 cargo xtask bench [--runs N]
 
-Runs the criterion benchmarks of the core, then times whole runs of `ostler plan`
-on docs/examples and, where it is there, on ../shared/fixtures.
+Runs the criterion benchmarks of the core, compares writing a batch of files with
+`cp -r` and a sync, then times whole runs of `ostler plan` on docs/examples and,
+where it is there, on ../shared/fixtures.
 
   --runs N    how often each command is run (default 200)
 ";

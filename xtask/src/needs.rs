@@ -33,13 +33,35 @@ pub struct Need {
 }
 
 /// Every need.
-pub const NEEDS: &[Need] = &[Need {
-    what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
-    met: || env::var_os("CXX").is_some() || on_path("c++"),
-    debian: &["g++"],
-    fedora: &["gcc-c++"],
-    doors: &[Door::Fuzz],
-}];
+pub const NEEDS: &[Need] = &[
+    Need {
+        what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
+        met: || env::var_os("CXX").is_some() || on_path("c++"),
+        debian: &["g++"],
+        fedora: &["gcc-c++"],
+        doors: &[Door::Fuzz],
+    },
+    Need {
+        what: "systemd and a message bus, which are booted in a container to test against",
+        met: systemd,
+        debian: &["systemd", "dbus", "util-linux"],
+        fedora: &["systemd", "dbus-daemon", "util-linux"],
+        doors: &[Door::Test],
+    },
+    Need {
+        what: "mkfs.ext4, which makes small filesystems to run full",
+        met: || on_path("mkfs.ext4") || on_path("mke2fs"),
+        debian: &["e2fsprogs"],
+        fedora: &["e2fsprogs"],
+        doors: &[Door::Test],
+    },
+];
+
+/// Whether a systemd can be booted beside this machine's own, if it has one.
+pub fn systemd() -> bool {
+    let manager = executable(Path::new("/usr/lib/systemd/systemd"));
+    manager && ["systemctl", "dbus-daemon", "unshare", "setpriv"].into_iter().all(on_path)
+}
 
 /// The needs that this machine does not meet, of one door or of all.
 pub fn missing(door: Option<Door>) -> Vec<Need> {

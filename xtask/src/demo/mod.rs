@@ -1,10 +1,15 @@
 //! `cargo xtask demo`: the command at work on the shipped examples, each exit code checked.
 //!
+//! First what it would do, then what it does, on a machine that is only a directory.
+//!
 //! It shows and it proves that the examples, the command and its exit codes still agree. It tests nothing else.
+
+mod sandbox;
+mod story;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 
@@ -16,7 +21,8 @@ use crate::{process, setup, workspace};
 pub const USAGE: &str = "\
 cargo xtask demo
 
-Builds ostler and runs it on docs/examples, as a person would. Changes nothing on this machine.
+Builds ostler and runs it on docs/examples, as a person would: plans, then a whole life of a machine
+that is only a directory under target/demo. Changes nothing else.
 ";
 
 /// Exit codes of `ostler` that the demo expects.
@@ -87,17 +93,23 @@ pub fn show() -> Result<()> {
     for scene in SCENES {
         play(&program, scene)?;
     }
-    println!(
-        "\ndemo: {} scenes played, every exit code as documented; nothing on this machine was changed.",
-        SCENES.len()
-    );
+    story::play(&program)?;
+    println!("\ndemo: every exit code as documented; nothing on this machine was changed but target/demo.");
     println!("Next: docs/README.md, `ostler plan --help`, and the configs in docs/examples.");
     Ok(())
 }
 
 /// Builds the command without optimisation, which is several times quicker and fast enough to watch.
 pub fn build() -> Result<PathBuf> {
-    process::run(&mut process::cargo(["build", "--locked", "--quiet", "--package", "ostler"]))?;
+    process::run(&mut process::cargo([
+        "build",
+        "--locked",
+        "--quiet",
+        "--package",
+        "ostler",
+        "--package",
+        "ostler-applier",
+    ]))?;
     Ok(workspace::target().join("debug/ostler"))
 }
 
@@ -109,14 +121,19 @@ fn play(program: &Path, scene: &Scene) -> Result<()> {
         .current_dir(workspace::root())
         .status()
         .with_context(|| format!("cannot start {}", program.display()))?;
+    expect(status, scene.exit, scene.words)
+}
+
+/// Whether a command ended as it should.
+fn expect(status: ExitStatus, code: i32, words: &str) -> Result<()> {
     match status.code() {
-        Some(code) if code == scene.exit => {
+        Some(found) if found == code => {
             if code != exit::FINE {
                 println!("(exit code {code}, as documented)");
             }
             Ok(())
         }
-        _ => bail!("expected exit code {}, got {status}: ostler {}", scene.exit, scene.words),
+        _ => bail!("expected exit code {code}, got {status}: ostler {words}"),
     }
 }
 
