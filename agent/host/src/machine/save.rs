@@ -39,13 +39,16 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// What brings a way to its turn is often a full disk, and then the turn finds no room either. What only the way
-    /// forward needs gives way to it: whoever finds the plan without that turns back as well.
+    /// forward needs gives way to it: whoever finds the plan without that turns back as well. The notes stay if they can,
+    /// because they tell which services have heard of the change.
     fn turn_back(&self, open: &Open) -> Result<(), Trouble> {
         let turned = self.put(Slot::Plan, open).or_else(|_| {
-            self.journal.clear(Slot::Next)?;
+            self.make_room();
             self.put(Slot::Plan, open)
         });
-        turned.inspect(|()| self.make_room())
+        turned.inspect(|()| {
+            let _ = self.journal.clear(Slot::Next);
+        })
     }
 
     /// Drops what a way back can do without; if it stays, only its room is missed.
