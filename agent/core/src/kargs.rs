@@ -51,15 +51,46 @@ impl Change {
     /// The line after the change. An owned argument that also stands on the line for another reason is removed at its
     /// last occurrence, where the configuration appended it; one that is missing is no error.
     pub fn apply(&self, line: &str) -> String {
-        let mut arguments = split(line);
+        self.apply_to(&split(line)).join(" ")
+    }
+
+    /// The arguments after the change, as [`Self::apply`].
+    pub fn apply_to(&self, line: &[String]) -> Vec<String> {
+        let mut arguments = line.to_vec();
         for owned in self.remove.iter().rev() {
             if let Some(at) = arguments.iter().rposition(|argument| argument == owned) {
                 arguments.remove(at);
             }
         }
         arguments.extend(self.append.iter().cloned());
-        arguments.join(" ")
+        arguments
     }
+}
+
+/// The arguments of one list that another has not, as often as it has them less often, in order.
+pub fn without(these: &[String], those: &[String]) -> Vec<String> {
+    let mut rest = those.to_vec();
+    let mut kept = these.to_vec();
+    kept.retain(|argument| match rest.iter().position(|other| other == argument) {
+        Some(at) => {
+            rest.remove(at);
+            false
+        }
+        None => true,
+    });
+    kept
+}
+
+/// The arguments that both lists have, as often as both have them, in the order of the first.
+pub fn common(these: &[String], those: &[String]) -> Vec<String> {
+    without(these, &without(these, those))
+}
+
+/// The line of a deployment that was to have `goal`, when its image has brought arguments of its own to the line it was
+/// made from.
+pub fn with_additions(goal: &[String], made_from: &[String], has: &[String]) -> Vec<String> {
+    let additions = without(&without(has, made_from), goal);
+    goal.iter().cloned().chain(additions).collect()
 }
 
 #[cfg(test)]
@@ -103,6 +134,22 @@ mod tests {
             let change = Change::between(&owned(old), &owned(new));
             assert_eq!(change.apply(line), expected, "{line:?} {old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn lists_are_compared_by_count() {
+        for (these, those, rest, shared) in
+            [("a b a", "a", "b a", "a"), ("a", "a a", "", "a"), ("", "a", "", ""), ("x y", "y x", "", "x y")]
+        {
+            assert_eq!(without(&split(these), &split(those)), split(rest), "{these} without {those}");
+            assert_eq!(common(&split(these), &split(those)), split(shared), "{these} and {those}");
+        }
+    }
+
+    #[test]
+    fn an_images_own_arguments_are_kept_behind_ours() {
+        let line = with_additions(&split("root=x new"), &split("root=x old"), &split("root=x old from.image"));
+        assert_eq!(line, split("root=x new from.image"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`]. What is
 //! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
-//! [`kargs`], [`kernel`], [`extensions`], [`unit_name`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`].
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod kernel;
 pub mod machine_config;
 pub mod malformed;
 pub mod observed;
+pub mod os;
 pub mod os_release;
 pub mod path;
 pub mod plan;

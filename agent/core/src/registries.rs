@@ -20,30 +20,30 @@ const DIGEST_ONLY: &str = "digest-only";
 #[serde(rename_all = "kebab-case")]
 pub struct Registries {
     #[serde(default)]
-    unqualified_search_registries: Vec<String>,
+    pub(crate) unqualified_search_registries: Vec<String>,
     #[serde(default, rename = "registry")]
-    registries: Vec<Registry>,
+    pub(crate) registries: Vec<Registry>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct Registry {
-    prefix: String,
-    location: String,
-    insecure: bool,
-    blocked: bool,
-    mirror_by_digest_only: bool,
-    pull_from_mirror: String,
+pub(crate) struct Registry {
+    pub(crate) prefix: String,
+    pub(crate) location: String,
+    pub(crate) insecure: bool,
+    pub(crate) blocked: bool,
+    pub(crate) mirror_by_digest_only: bool,
+    pub(crate) pull_from_mirror: String,
     #[serde(rename = "mirror")]
-    mirrors: Vec<Mirror>,
+    pub(crate) mirrors: Vec<Mirror>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct Mirror {
-    location: String,
-    insecure: bool,
-    pull_from_mirror: String,
+pub(crate) struct Mirror {
+    pub(crate) location: String,
+    pub(crate) insecure: bool,
+    pub(crate) pull_from_mirror: String,
 }
 
 /// Why the file cannot be judged.
@@ -105,7 +105,7 @@ impl Registries {
 }
 
 impl Registry {
-    fn scope(&self) -> &str {
+    pub(crate) fn scope(&self) -> &str {
         if self.prefix.is_empty() { &self.location } else { &self.prefix }
     }
 

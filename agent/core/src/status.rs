@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::transaction::{Finished, Open, Phase};
+use crate::os::state::OsState;
+use crate::transaction::{Finished, Open, OrderedRestart, Phase};
 
 /// The state of one machine, or of one root directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,14 @@ pub struct Status {
     pub forced: bool,
     /// Whether the machine has yet to restart for the configuration to take effect.
     pub awaits_reboot: bool,
+    /// The restart that was ordered in this boot, and has not happened yet.
+    pub restart: Option<OrderedRestart>,
     /// Records that were found damaged, with what is wrong.
     pub damaged: Vec<String>,
+    /// The deployments of its operating system.
+    pub os: OsState,
+    /// Why those cannot be told.
+    pub os_unknown: Option<String>,
+    /// The kernel arguments that its configuration put on the line.
+    pub own_kargs: Vec<String>,
 }

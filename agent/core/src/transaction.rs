@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::os::goal::OsChange;
 use crate::step::Step;
 
 /// What a transaction is for.
@@ -49,6 +50,30 @@ pub struct Open {
     /// Why it goes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the new operating system was there to be booted and was not: then it is not tried again by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub target_failed: bool,
+    /// What happens to the operating system, where something does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<OsChange>,
+    /// The boot after which it goes on: everything else is done, and the restart is all that is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaits_end_of: Option<String>,
+}
+
+/// A restart that was ordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderedRestart {
+    /// The boot that was to end.
+    pub boot: String,
+    /// How often user space had been restarted in it, where systemd counts that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soft_reboots: Option<u32>,
+    /// When, in seconds since 1970.
+    pub ordered: u64,
+    /// Why.
+    pub rationale: String,
 }
 
 /// A transaction that has ended.
@@ -76,6 +101,9 @@ pub struct Finished {
     pub left_out: Vec<Step>,
     /// How many files, links and directories changed.
     pub changed: usize,
+    /// What became of the boot loader afterwards, where it was to be updated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_loader: Option<String>,
 }
 
 /// How a transaction ended.
@@ -89,6 +117,13 @@ pub enum Ending {
         /// Why.
         reason: String,
     },
+    /// Everything is in place but the operating system, which the next restart brings. Until then the transaction is
+    /// open, and whether it is applied or undone is decided by what is booted.
+    AwaitsReboot {
+        /// Why the machine goes back to the old configuration, where it does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
 }
 
 /// Parts of a transaction, in the order in which they happen.
@@ -99,6 +134,8 @@ pub enum Phase {
     Check,
     /// The intent is made durable.
     Begin,
+    /// The next deployment of the operating system is made ready.
+    Stage,
     /// What the operating system had is kept aside.
     Preserve,
     /// Files, units, links, keys, passwords and the record of the configuration.

@@ -17,6 +17,7 @@ use crate::desired::{self, Desired};
 use crate::disruption::{PolicyFile, PolicyFileError};
 use crate::drift::Drift;
 use crate::machine_config::MachineConfig;
+use crate::os::bootloader;
 use crate::reconcile::Overrides;
 use crate::status::Status;
 use crate::step::Step;
@@ -53,6 +54,22 @@ pub enum Request {
         check: bool,
         /// How disruptive the way back may be.
         rules: Rules,
+    },
+    /// Take back a change that only waits for the machine to restart.
+    Withdraw,
+    /// Restart the machine, or only say how.
+    Reboot {
+        /// Only say how.
+        check: bool,
+        /// Whether restarting user space alone would do.
+        soft: bool,
+    },
+    /// How is the boot loader, or write it.
+    Bootloader {
+        /// What to do to it; nothing to only ask.
+        action: Option<bootloader::Action>,
+        /// Whether somebody has accepted what can happen; else it is only told.
+        accepted: bool,
     },
     /// How does the machine say it is?
     Status,
@@ -115,6 +132,12 @@ pub enum Reply {
     Finished(Finished),
     /// There was nothing to do.
     Nothing,
+    /// To [`Request::Reboot`].
+    Restart(Restart),
+    /// To [`Request::Bootloader`], and what it is then.
+    Bootloader(Box<bootloader::Report>),
+    /// To a [`Request::Bootloader`] that nobody has accepted yet.
+    Intended(bootloader::Intent),
     /// To [`Request::Status`].
     Status(Box<Status>),
     /// To [`Request::Drift`].
@@ -139,6 +162,23 @@ pub struct Observation {
     pub live: bool,
     /// Whether a transaction has to be recovered first.
     pub interrupted: bool,
+    /// The configuration that only waits for the machine to restart, if that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaiting: Option<String>,
+}
+
+/// A restart that was ordered, or would be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restart {
+    /// Why, in the words that the journal gets.
+    pub rationale: String,
+    /// Whether a staged deployment is finished on the way.
+    pub staged: bool,
+    /// Whether only user space restarts.
+    pub soft: bool,
+    /// Whether it has begun.
+    pub begun: bool,
 }
 
 /// What a change would do, beyond its plan.
@@ -151,6 +191,9 @@ pub struct Forecast {
     pub bytes: u64,
     /// Steps that are not for this kind of machine.
     pub left_out: Vec<Step>,
+    /// What is worth knowing before it is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Why something could not be done. The class tells what to do next.
