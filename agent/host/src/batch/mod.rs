@@ -15,6 +15,8 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use ostler_core::secret::Secret;
 
 pub use self::error::{BatchError, Operation, Refusal};
@@ -56,8 +58,8 @@ impl Batch {
 pub struct Write {
     /// Where it is.
     pub path: RootPath,
-    /// What is in it.
-    pub contents: Secret<Vec<u8>>,
+    /// What is in it. Shared, since a large text is costly to copy.
+    pub contents: Arc<Secret<Vec<u8>>>,
     /// Its mode and owner.
     pub attributes: Attributes,
     /// Its SELinux label; `None` leaves that to the kernel.

@@ -164,12 +164,7 @@ fn same(disk: &impl Disk, write: &Write, stat: Stat) -> Result<bool, BatchError>
     if write.label.is_some() && disk.label(&write.path).map_err(inspected)? != write.label {
         return Ok(false);
     }
-    match disk.read(&write.path, length) {
-        Ok(found) => Ok(found == *contents),
-        // It has grown since.
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
-        Err(source) => Err(inspected(source)),
-    }
+    disk.holds(&write.path, contents).map_err(inspected)
 }
 
 fn same_link(disk: &impl Disk, link: &Link, stat: Stat) -> Result<bool, BatchError> {

@@ -78,6 +78,15 @@ pub trait Disk {
     /// path an error too; a link at the path is not followed.
     fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>>;
 
+    /// Whether a regular file has these bytes and no others; anything else at the path is an error, as for [`Disk::read`].
+    fn holds(&self, path: &RootPath, contents: &[u8]) -> io::Result<bool> {
+        match self.read(path, u64::try_from(contents.len()).unwrap_or(u64::MAX)) {
+            Ok(found) => Ok(found == contents),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Where a symbolic link points, as written in it.
     fn read_link(&self, path: &RootPath) -> io::Result<OsString>;
 

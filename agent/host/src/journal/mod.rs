@@ -1,4 +1,5 @@
-//! What a transaction needs to know after a crash: a few named records, each old or new as a whole, or known damaged.
+//! What a transaction needs to know after a crash: a few named records, each old or new as a whole, or known damaged, and
+//! the long texts that they name.
 //!
 //! Owns the records' format, their durability and that only one process writes them. Refuses to know what is in them.
 //! Slots are independent: whoever opens a transaction clears [`Slot::Progress`] before it saves a new [`Slot::Plan`].
@@ -7,6 +8,7 @@ mod completed;
 mod record;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod view;
 
 use std::io;
@@ -17,6 +19,7 @@ use ostler_core::secret::Secret;
 
 pub use self::completed::Completed;
 pub use self::record::{Damage, MAX_PAYLOAD};
+pub use self::texts::TextId;
 pub use self::view::View;
 
 use self::record::MAX_FILE;
@@ -44,7 +47,7 @@ const KEPT_ASIDE: usize = 4;
 pub enum Slot {
     /// Where the last transaction that was applied came from.
     Previous,
-    /// The configuration that the open transaction leads to.
+    /// The configuration that the open transaction leads to, by its text's name.
     Next,
     /// How to get from one to the other.
     Plan,
@@ -54,11 +57,16 @@ pub enum Slot {
     Origin,
     /// How the last transaction ended.
     Last,
+    /// The restart that was ordered last.
+    Restart,
+    /// Operating systems that were tried here and given up.
+    Failed,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 6] = [Self::Previous, Self::Next, Self::Plan, Self::Progress, Self::Origin, Self::Last];
+    pub const ALL: [Self; 8] =
+        [Self::Previous, Self::Next, Self::Plan, Self::Progress, Self::Origin, Self::Last, Self::Restart, Self::Failed];
 
     /// The name that its file and its header have.
     pub const fn name(self) -> &'static str {
@@ -69,6 +77,8 @@ impl Slot {
             Self::Progress => "progress",
             Self::Origin => "origin",
             Self::Last => "last",
+            Self::Restart => "restart",
+            Self::Failed => "failed",
         }
     }
 }
@@ -123,6 +133,12 @@ pub enum JournalError {
         /// How long it is.
         length: usize,
     },
+    /// More than a text may hold.
+    #[error("a text for the journal has {length} bytes, more than the {MAX_PAYLOAD} allowed")]
+    TextTooLarge {
+        /// How long it is.
+        length: usize,
+    },
     /// The disk failed.
     #[error("could not {operation} {path}")]
     Disk {
@@ -161,6 +177,7 @@ impl<'d, D: Disk> Journal<'d, D> {
         for slot in Slot::ALL {
             remove_leftover(disk, &journal.temporary(slot)?)?;
         }
+        remove_leftover(disk, &name_in(directory, texts::TEMPORARY)?)?;
         // A process that was killed may have left a record that no power cut would have spared; what is read from it, and
         // done because of it, needs it to last.
         journal.settle()?;
@@ -196,7 +213,7 @@ impl<'d, D: Disk> Journal<'d, D> {
         match read(self.disk, slot, &path)? {
             None => Ok(Loaded::Absent),
             Some(Ok(payload)) => Ok(Loaded::Intact(payload)),
-            Some(Err(why)) => Ok(Loaded::Damaged { aside: self.move_aside(slot, &path)?, why }),
+            Some(Err(why)) => Ok(Loaded::Damaged { aside: self.move_aside(slot.name(), &path)?, why }),
         }
     }
 
@@ -220,7 +237,7 @@ impl<'d, D: Disk> Journal<'d, D> {
             Ok(completed) => Ok(Loaded::Intact(completed)),
             Err(why) => {
                 let path = self.path(Slot::Progress)?;
-                Ok(Loaded::Damaged { aside: self.move_aside(Slot::Progress, &path)?, why })
+                Ok(Loaded::Damaged { aside: self.move_aside(Slot::Progress.name(), &path)?, why })
             }
         }
     }
@@ -234,8 +251,8 @@ impl<'d, D: Disk> Journal<'d, D> {
     }
 
     /// Keeps a damaged record under the next free number, and only so many of them.
-    fn move_aside(&self, slot: Slot, path: &RootPath) -> Result<RootPath, JournalError> {
-        let prefix = format!("{}.damaged-", slot.name());
+    fn move_aside(&self, what: &str, path: &RootPath) -> Result<RootPath, JournalError> {
+        let prefix = format!("{what}.damaged-");
         let names = self.disk.list(&self.directory).map_err(Failure::of(Operation::List, &self.directory))?;
         let number = |name: &str| name.strip_prefix(&prefix).and_then(|number| number.parse::<u32>().ok());
         let mut kept: Vec<(u32, &str)> =
@@ -267,6 +284,12 @@ impl<'d, D: Disk> Journal<'d, D> {
 
 /// What a slot's file holds; `None` when there is none.
 fn read(disk: &impl Disk, slot: Slot, path: &RootPath) -> Result<Option<Checked>, JournalError> {
+    let bytes = read_file(disk, path, MAX_FILE)?;
+    Ok(bytes.map(|bytes| record::decode(slot, &bytes?)))
+}
+
+/// The bytes of a file of the journal; `None` when there is none.
+fn read_file(disk: &impl Disk, path: &RootPath, most: u64) -> Result<Option<Result<Vec<u8>, Damage>>, JournalError> {
     let Some(stat) = disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? else {
         return Ok(None);
     };
@@ -278,8 +301,8 @@ fn read(disk: &impl Disk, slot: Slot, path: &RootPath) -> Result<Option<Checked>
         Kind::Link => return Ok(Some(Err(Damage::NotAFile))),
         Kind::File => {}
     }
-    match disk.read(path, MAX_FILE) {
-        Ok(bytes) => Ok(Some(record::decode(slot, &bytes))),
+    match disk.read(path, most) {
+        Ok(bytes) => Ok(Some(Ok(bytes))),
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Err(Damage::TooLarge))),
         Err(source) => Err(Failure::of(Operation::Read, path)(source).into()),
     }

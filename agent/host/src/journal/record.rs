@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::Slot;
 
 const MAGIC: &str = "ostler-journal";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 const MAX_HEADER: usize = 128;
 
 /// Bytes of payload that a record may have.

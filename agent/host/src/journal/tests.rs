@@ -74,7 +74,7 @@ fn stored(slot: Slot, text: &str) -> String {
 fn a_record_is_a_header_line_and_the_payload() {
     // From `printf abc | sha256sum`.
     let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assert_eq!(stored(Slot::Plan, "abc"), format!("ostler-journal 1 plan 3 {sum}\nabc"));
+    assert_eq!(stored(Slot::Plan, "abc"), format!("ostler-journal 2 plan 3 {sum}\nabc"));
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn damaged_records_are_moved_aside_and_reported() {
         ("{\"a\": 1}\n".to_owned(), Damage::Foreign),
         ("x".repeat(1000), Damage::Foreign),
         ("\0".repeat(good.len()), Damage::Foreign),
-        (good.replace("journal 1 plan", "journal 2 plan"), Damage::Version),
-        (good.replace("journal 1 plan", "journal 01 plan"), Damage::Version),
+        (good.replace("journal 2 plan", "journal 1 plan"), Damage::Version),
+        (good.replace("journal 2 plan", "journal 02 plan"), Damage::Version),
         (stored(Slot::Next, "payload"), Damage::Slot),
         (good.replace(" 7 ", " 99999999999999999999999 "), Damage::Foreign),
         (good.replace(" 7 ", " 07 "), Damage::Checksum),
@@ -291,4 +291,79 @@ proptest! {
         }
         let _ = Completed::decode(&bytes);
     }
+}
+
+#[test]
+fn a_text_is_written_once_and_stays_until_it_is_not_spared() {
+    let disk = MemoryDisk::new();
+    let journal = open(&disk);
+    let texts = ["", "first", "second"].map(payload);
+    let ids = texts.each_ref().map(|text| journal.keep(text).unwrap());
+    // From `printf first | sha256sum`.
+    assert_eq!(ids[1].as_str(), "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e");
+    let (before, effects) = (disk.tree(), disk.effects());
+    assert_eq!(journal.keep(&texts[1]).unwrap(), ids[1]);
+    assert_eq!((disk.tree(), disk.effects()), (before, effects), "written again");
+    for (id, text) in ids.iter().zip(&texts) {
+        assert_eq!(journal.text(id).unwrap(), Loaded::Intact(text.clone()));
+        assert_eq!(View::new(&disk, &at()).text(id).unwrap(), Loaded::Intact(text.clone()));
+    }
+    journal.save(Slot::Next, &payload(ids[1].as_str())).unwrap();
+    assert_eq!(disk.tree(), disk.durable_tree());
+    journal.sweep(&ids[1..2]).unwrap();
+    assert_eq!(journal.text(&ids[0]).unwrap(), Loaded::Absent);
+    assert_eq!(journal.text(&ids[1]).unwrap(), Loaded::Intact(texts[1].clone()));
+    assert_eq!(journal.load(Slot::Next).unwrap(), Loaded::Intact(payload(ids[1].as_str())));
+}
+
+#[test]
+fn a_text_that_is_not_what_its_name_says_is_moved_aside_or_written_anew() {
+    let id = TextId::of(b"right");
+    let file = format!("{AT}/text-{}", id.as_str());
+    for wrong in ["", "righ", "wrong", "right and more"] {
+        let disk = MemoryDisk::with(&[(&file, wrong, 0o600)]).unwrap();
+        let aside = at().join("text.damaged-1").unwrap();
+        let seen = View::new(&disk, &at()).text(&id).unwrap();
+        assert_eq!(seen, Loaded::Damaged { aside: RootPath::new(file.as_str()).unwrap(), why: Damage::Checksum });
+        let journal = open(&disk);
+        assert_eq!(journal.keep(&payload("right")).unwrap(), id);
+        assert_eq!(journal.text(&id).unwrap(), Loaded::Intact(payload("right")));
+        drop(journal);
+        let disk = MemoryDisk::with(&[(&file, wrong, 0o600)]).unwrap();
+        let journal = open(&disk);
+        assert_eq!(journal.text(&id).unwrap(), Loaded::Damaged { aside, why: Damage::Checksum });
+        assert_eq!(journal.text(&id).unwrap(), Loaded::Absent);
+    }
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_no_texts() {
+    for name in ["", "../plan", &"A".repeat(64), &"a".repeat(63), &"a".repeat(65), &"/".repeat(64)] {
+        assert_eq!(TextId::parse(name), None, "{name:?}");
+    }
+    assert_eq!(TextId::parse(TextId::of(b"").as_str()), Some(TextId::of(b"")));
+}
+
+#[test]
+fn a_record_never_names_a_text_that_a_crash_took() {
+    let tried = every_crash(
+        MemoryDisk::new,
+        |disk| {
+            let journal = Journal::open(disk, &at()).map_err(io::Error::other)?;
+            for text in ["first", "second"] {
+                let id = journal.keep(&payload(text)).map_err(io::Error::other)?;
+                journal.save(Slot::Next, &payload(id.as_str())).map_err(io::Error::other)?;
+                journal.sweep(&[id]).map_err(io::Error::other)?;
+            }
+            Ok(())
+        },
+        4,
+        |disk, point| {
+            let journal = open(&disk);
+            let Loaded::Intact(record) = journal.load(Slot::Next).unwrap() else { return };
+            let id = TextId::parse(std::str::from_utf8(record.expose()).unwrap()).unwrap();
+            assert!(matches!(journal.text(&id).unwrap(), Loaded::Intact(_)), "{point:?}");
+        },
+    );
+    assert!(tried.unwrap() > 20);
 }

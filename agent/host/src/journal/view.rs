@@ -3,7 +3,7 @@
 use std::io;
 
 use super::completed::Completed;
-use super::{JournalError, Loaded, Slot, name_in, read};
+use super::{JournalError, Loaded, Slot, TextId, name_in, read, texts};
 use crate::batch::{Failure, Operation};
 use crate::disk::{Disk, Kind, RootPath};
 use ostler_core::secret::Secret;
@@ -29,6 +29,11 @@ impl<'d, D: Disk> View<'d, D> {
             Some(Ok(payload)) => Loaded::Intact(payload),
             Some(Err(why)) => Loaded::Damaged { aside: path, why },
         })
+    }
+
+    /// A text that a record names. A damaged one stays where it is, and that is where it is said to be.
+    pub fn text(&self, id: &TextId) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
+        texts::look(self.disk, &self.directory, id)
     }
 
     /// The steps that are done.

@@ -74,7 +74,7 @@ fn a_read_that_fails_changes_nothing_that_is_not_told() {
 #[test]
 fn contents_are_in_no_message() {
     let (disk, mut batch) = mixed();
-    batch.writes.iter_mut().for_each(|write| write.contents = Secret::new(b"canary".to_vec()));
+    batch.writes.iter_mut().for_each(|write| write.contents = Secret::new(b"canary".to_vec()).into());
     let setup = || disk.kill();
     let check = |_, outcome: io::Result<()>, _| {
         let text =

@@ -22,7 +22,7 @@ fn path(path: &str) -> RootPath {
 }
 
 fn write(at: &str, contents: &str) -> Write {
-    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()), attributes: PLAIN, label: None }
+    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()).into(), attributes: PLAIN, label: None }
 }
 
 fn labelled(at: &str, contents: &str, label: &str) -> Write {

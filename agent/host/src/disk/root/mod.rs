@@ -28,6 +28,8 @@ use place::{Place, open_for_sync, retry, unfit, walk};
 
 /// No directory that is listed has more names; one that does is not ours, and would only cost memory.
 const MOST_NAMES: usize = 1 << 20;
+/// Bytes that are compared at a time.
+const MOST_COMPARED: usize = 64 << 10;
 /// A lock file that is replaced more often than this while it is being locked is somebody's attack.
 const LOCK_TRIES: usize = 100;
 
@@ -99,6 +101,12 @@ impl Disk for RootDisk {
             return Err(too_large(most));
         }
         Ok(contents)
+    }
+
+    fn holds(&self, path: &RootPath, contents: &[u8]) -> io::Result<bool> {
+        let (file, stat) = self.place(path)?.open_existing(&[Kind::File])?;
+        let same = u64::try_from(contents.len()).is_ok_and(|length| length == stat.size);
+        if same { has_rest(file, contents) } else { Ok(false) }
     }
 
     fn read_link(&self, path: &RootPath) -> io::Result<OsString> {
@@ -241,6 +249,24 @@ impl Disk for RootDisk {
             }
         }
         Err(io::Error::new(ErrorKind::ResourceBusy, "the lock file keeps being replaced by another process"))
+    }
+}
+
+/// Whether these bytes are all that is left of a file; read no further than to the first difference.
+fn has_rest(mut file: File, contents: &[u8]) -> io::Result<bool> {
+    let mut rest = contents;
+    let mut buffer = vec![0; MOST_COMPARED.min(contents.len().saturating_add(1))];
+    loop {
+        let length = match file.read(&mut buffer) {
+            Ok(0) => return Ok(rest.is_empty()),
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        match buffer.get(..length).and_then(|found| rest.strip_prefix(found)) {
+            Some(after) => rest = after,
+            None => return Ok(false),
+        }
     }
 }
 
