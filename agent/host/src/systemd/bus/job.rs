@@ -2,9 +2,10 @@
 
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
+use serde::Serialize;
 use std::pin::pin;
 use zbus::proxy::SignalStream;
-use zbus::{Connection, OwnedObjectPath};
+use zbus::{Connection, OwnedObjectPath, Type};
 
 use super::Limits;
 use super::error::{BusError, JobResult, UnitState};
@@ -20,11 +21,19 @@ pub(super) struct Job<'a> {
 
 /// Starts the job and waits for its end.
 pub(super) async fn run(connection: &Connection, limits: Limits, job: Job<'_>) -> Result<(), BusError> {
+    run_with(connection, limits, job, &(job.unit, "replace")).await
+}
+
+/// As [`run`], for a method that takes more than the unit and the mode.
+pub(super) async fn run_with<B>(connection: &Connection, limits: Limits, job: Job<'_>, body: &B) -> Result<(), BusError>
+where
+    B: Serialize + Type,
+{
     let units = [job.unit];
     let attempt = Attempt { what: job.verb, units: &units, within: limits.call };
     // The end may come before the answer to the call: listen first.
     let mut ends = attempt.bounded(wire::job_ends(connection)).await?;
-    let path: OwnedObjectPath = attempt.bounded(wire::manager(connection, job.method, &(job.unit, "replace"))).await?;
+    let path: OwnedObjectPath = attempt.bounded(wire::manager(connection, job.method, body)).await?;
     let Ok(end) = tokio::time::timeout(limits.job, end_of(connection, &mut ends, &path)).await else {
         let state = state(connection, &attempt).await;
         let (unit, verb, within) = (job.unit.to_owned(), job.verb, limits.job);

@@ -5,6 +5,9 @@
 
 mod error;
 mod job;
+mod login;
+mod manager;
+mod service;
 mod wire;
 
 use std::time::Duration;
@@ -13,6 +16,9 @@ use tokio::runtime::{Builder, Runtime};
 use zbus::Connection;
 
 pub use error::{BusError, JobResult, UnitState};
+pub use login::Inhibitor;
+pub(crate) use service::literal;
+pub use service::{Property, Service};
 use wire::Attempt;
 
 /// How long to wait.
@@ -101,6 +107,19 @@ impl Bus {
     /// Restarts a unit, or starts it, and waits until it is up.
     pub fn restart_unit(&self, unit: &str) -> Result<(), BusError> {
         self.job(unit, "restart", "RestartUnit")
+    }
+
+    /// Starts a unit, if it is not up already, and waits until it is.
+    pub fn start_unit(&self, unit: &str) -> Result<(), BusError> {
+        self.job(unit, "start", "StartUnit")
+    }
+
+    /// Stops a unit and waits until it has; one that is not there has.
+    pub fn stop_unit(&self, unit: &str) -> Result<(), BusError> {
+        match self.job(unit, "stop", "StopUnit") {
+            Err(BusError::NoSuchUnit { .. }) => Ok(()),
+            done => done,
+        }
     }
 
     /// Makes systemd forget that a unit failed, and how often it was started lately. One it does not know has not.

@@ -12,9 +12,12 @@ use super::error::{BusError, UnitState};
 
 /// The library would look in `/var/run`, which not every image links to `/run`, or wherever the environment says.
 const SYSTEM_BUS: &str = "unix:path=/run/dbus/system_bus_socket";
-const SERVICE: &str = "org.freedesktop.systemd1";
-const MANAGER: &str = "org.freedesktop.systemd1.Manager";
-const UNIT: &str = "org.freedesktop.systemd1.Unit";
+pub(super) const SERVICE: &str = "org.freedesktop.systemd1";
+pub(super) const MANAGER: &str = "org.freedesktop.systemd1.Manager";
+pub(super) const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
+pub(super) const UNIT: &str = "org.freedesktop.systemd1.Unit";
+
+pub(super) const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
 
 /// Kind, path and target of each link that systemd changed.
 pub(super) type Changed = Vec<(String, String, String)>;
@@ -46,7 +49,8 @@ impl Attempt<'_> {
         match &error {
             zbus::Error::InputOutput(_) | zbus::Error::Handshake(_) => self.gone(Some(error)),
             zbus::Error::FDO(answer) => match answer.as_ref() {
-                fdo::Error::FileNotFound(_) => BusError::NoSuchUnit { what, units },
+                // The object of a unit goes with it, even between two questions to it.
+                fdo::Error::FileNotFound(_) | fdo::Error::UnknownObject(_) => BusError::NoSuchUnit { what, units },
                 fdo::Error::ServiceUnknown(_)
                 | fdo::Error::NameHasNoOwner(_)
                 | fdo::Error::NoReply(_)
@@ -57,9 +61,7 @@ impl Attempt<'_> {
                 | fdo::Error::LimitsExceeded(_) => self.gone(Some(error)),
                 _ => BusError::Refused { what, units, source: Box::new(error) },
             },
-            zbus::Error::MethodError(name, ..) if name.as_str() == "org.freedesktop.systemd1.NoSuchUnit" => {
-                BusError::NoSuchUnit { what, units }
-            }
+            zbus::Error::MethodError(name, ..) if name.as_str() == NO_SUCH_UNIT => BusError::NoSuchUnit { what, units },
             _ => BusError::Refused { what, units, source: Box::new(error) },
         }
     }
@@ -82,18 +84,18 @@ where
     B: Serialize + Type,
     R: DeserializeOwned + Type,
 {
-    let reply = proxy(connection, "/org/freedesktop/systemd1", MANAGER).await?.call_method(method, body).await?;
+    let reply = proxy(connection, MANAGER_PATH, MANAGER).await?.call_method(method, body).await?;
     reply.body().deserialize()
 }
 
 /// Ends of jobs from now on.
 pub(super) async fn job_ends(connection: &Connection) -> zbus::Result<SignalStream<'static>> {
-    proxy(connection, "/org/freedesktop/systemd1", MANAGER).await?.receive_signal("JobRemoved").await
+    proxy(connection, MANAGER_PATH, MANAGER).await?.receive_signal("JobRemoved").await
 }
 
 /// State of the whole machine.
 pub(super) async fn system_state(connection: &Connection) -> zbus::Result<String> {
-    proxy(connection, "/org/freedesktop/systemd1", MANAGER).await?.get_property("SystemState").await
+    proxy(connection, MANAGER_PATH, MANAGER).await?.get_property("SystemState").await
 }
 
 /// States of a unit, which is loaded if it is not.
@@ -116,9 +118,20 @@ fn interface(unit: &str) -> Option<String> {
     Some(format!("{SERVICE}.{first}{}", kind.as_str()))
 }
 
-async fn proxy<'a>(connection: &Connection, path: &'a str, interface: &'a str) -> zbus::Result<Proxy<'a>> {
+/// An object of systemd's.
+pub(super) async fn proxy<'a>(connection: &Connection, path: &'a str, interface: &'a str) -> zbus::Result<Proxy<'a>> {
+    proxy_of(connection, SERVICE, path, interface).await
+}
+
+/// An object of anybody's.
+pub(super) async fn proxy_of<'a>(
+    connection: &Connection,
+    service: &'a str,
+    path: &'a str,
+    interface: &'a str,
+) -> zbus::Result<Proxy<'a>> {
     zbus::proxy::Builder::new(connection)
-        .destination(SERVICE)
+        .destination(service)
         .path(path)
         .interface(interface)
         .cache_properties(CacheProperties::No)

@@ -1,0 +1,223 @@
+//! The bootc backend with a script that stages names instead of images.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ostler_core::kargs;
+use ostler_core::os::order::{Order, Packages};
+use ostler_core::os::state::{Installed, OsState};
+use ostler_core::protocol::Class;
+use ostler_host::disk::RootDisk;
+use ostler_host::os::bootc::{Bootc, SWITCH_UNIT, Settings};
+use ostler_host::os::{OsBackend, OsError, Sysroot};
+
+use super::container::Container;
+use super::{LIMITS, address, connect, disk, eventually};
+
+/// What is asked of it is noted; what a name says is what happens.
+pub const SCRIPT: &str = r#"#!/bin/sh
+state=/run/bootc
+mkdir -p $state
+[ "$1" = status ] || echo "$*" >> $state/calls
+for last; do :; done
+entry() {
+    [ -e $state/$1 ] || { echo null; return; }
+    echo "{\"image\":{\"image\":{\"image\":\"x\",\"transport\":\"registry\"},\"imageDigest\":\"$(cat $state/$1)\"},\"softRebootCapable\":false}"
+}
+case $1 in
+switch)
+    echo "layers needed: 3"
+    case $last in
+    */unknown@*) echo "error: Switching: reading manifest: manifest unknown" >&2; exit 1 ;;
+    */unsigned@*) echo "error: Source image rejected: A signature was required, but no signature exists" >&2; exit 1 ;;
+    */offline@*) echo "error: pinging container registry: dial tcp: connection refused" >&2; exit 1 ;;
+    */locked@*) echo "error: Transaction in progress" >&2; exit 1 ;;
+    */forgotten@*) exit 0 ;;
+    */swapped@*) echo sha256:other > $state/staged; exit 0 ;;
+    */slow@*) until [ -e $state/go ]; do sleep 0.05; done ;;
+    esac
+    echo "${last#*@}" > $state/staged
+    ;;
+rollback)
+    if [ -e $state/queued ]; then rm $state/queued; else touch $state/queued; fi
+    ;;
+status)
+    queued=false
+    [ -e $state/queued ] && queued=true
+    echo "{\"apiVersion\":\"org.containers.bootc/v1\",\"kind\":\"BootcHost\",\"status\":{\"booted\":$(entry booted),\"staged\":$(entry staged),\"rollback\":$(entry rollback),\"rollbackQueued\":$queued}}"
+    ;;
+esac
+"#;
+
+/// The script's idea of deployments, and what is done to them besides.
+#[derive(Clone)]
+struct Deployments {
+    state: PathBuf,
+    staged_kargs: String,
+    restaged: Rc<RefCell<Vec<String>>>,
+}
+
+impl Sysroot for Deployments {
+    fn read(&self) -> Result<OsState, OsError> {
+        let of = |kargs: &str| Installed { kargs: kargs::split(kargs), ..Installed::default() };
+        let staged = self.state.join("staged").exists().then(|| of(&self.staged_kargs));
+        Ok(OsState { booted: Some(of("root=x old")), staged, ..OsState::default() })
+    }
+
+    fn restage(&self, kargs: &[String]) -> Result<(), OsError> {
+        self.restaged.borrow_mut().push(kargs.join(" "));
+        Ok(())
+    }
+
+    fn stage_again(&self, _deployment: &Installed) -> Result<(), OsError> {
+        Err(OsError::Sysroot { action: "stage", source: "not asked of bootc".into() })
+    }
+
+    fn stay(&self) -> Result<(), OsError> {
+        Err(OsError::Sysroot { action: "change", source: "not asked of bootc".into() })
+    }
+
+    fn discard(&self) -> Result<(), OsError> {
+        let _ = fs::remove_file(self.state.join("staged"));
+        Ok(())
+    }
+
+    fn forget(&self) -> Result<(), OsError> {
+        Ok(())
+    }
+}
+
+fn backend(machine: &Container, enforce_signatures: bool) -> (Bootc<RootDisk>, Deployments) {
+    let state = machine.path("run/bootc");
+    let _ = fs::remove_dir_all(&state);
+    fs::create_dir_all(&state).unwrap();
+    let deployments = Deployments { state, staged_kargs: "root=x old from.image".to_owned(), restaged: Rc::default() };
+    let settings = Settings {
+        program: "/opt/ostler/bootc".to_owned(),
+        address: Some(address(machine)),
+        limits: LIMITS,
+        patience: Duration::from_secs(30),
+        enforce_signatures,
+    };
+    (Bootc::new(settings, disk(machine), Box::new(deployments.clone())), deployments)
+}
+
+fn digest() -> String {
+    format!("sha256:{}", "a".repeat(64))
+}
+
+fn order(repository: &str, kargs: Option<&str>) -> Order {
+    let image = Some(format!("quay.example/{repository}:tag@{}", digest()));
+    Order { image, manifest: None, kargs: kargs.map(kargs::split), packages: Packages::default() }
+}
+
+fn calls(deployments: &Deployments) -> Vec<String> {
+    let text = fs::read_to_string(deployments.state.join("calls")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+pub fn stages(machine: &Container) {
+    for (enforce, flag) in [(false, ""), (true, "--enforce-container-sigpolicy ")] {
+        let (bootc, deployments) = backend(machine, enforce);
+        let mut lines = Vec::new();
+        bootc.stage(&order("os", Some("root=x new")), &mut |line| lines.push(line.to_owned())).unwrap();
+        let name = format!("quay.example/os@{}", digest());
+        assert_eq!(calls(&deployments), [format!("switch --transport registry {flag}{name}")]);
+        assert_eq!(*deployments.restaged.borrow(), ["root=x new from.image"]);
+        assert!(lines.iter().any(|line| line.contains(&name)), "{lines:?}");
+        assert_eq!(bootc.status().unwrap().staged.unwrap().digest, Some(digest()));
+    }
+    let (bootc, deployments) = backend(machine, false);
+    fs::write(deployments.state.join("staged"), "sha256:leftover").unwrap();
+    let kargs = Order { kargs: Some(kargs::split("root=x new")), ..Order::default() };
+    bootc.stage(&kargs, &mut |_| {}).unwrap();
+    assert!(calls(&deployments).is_empty() && !deployments.state.join("staged").exists());
+    assert_eq!(*deployments.restaged.borrow(), ["root=x new"]);
+    let mut packages = order("os", None);
+    packages.packages.install = vec!["usbguard".to_owned()];
+    assert!(matches!(bootc.stage(&packages, &mut |_| {}), Err(OsError::Unable { .. })));
+}
+
+pub fn failures(machine: &Container) {
+    for (repository, class, words) in [
+        (
+            "unknown",
+            Class::Refusal,
+            "bootc refuses to stage the image: it ended with status 1: error: Switching: reading",
+        ),
+        ("unsigned", Class::Refusal, "A signature was required"),
+        ("offline", Class::Transient, "connection refused"),
+        ("locked", Class::Transient, "holds the lock"),
+        ("forgotten", Class::Transient, "nothing is staged"),
+    ] {
+        let (bootc, _) = backend(machine, false);
+        let error = bootc.stage(&order(repository, None), &mut |_| {}).unwrap_err();
+        assert!(error.class() == class && error.to_string().contains(words), "{repository}: {error}");
+    }
+    let (bootc, _) = backend(machine, false);
+    let unpinned = Order { image: Some("quay.example/os:1".to_owned()), ..Order::default() };
+    let error = bootc.stage(&unpinned, &mut |_| {}).unwrap_err();
+    assert!(error.class() == Class::Refusal && error.to_string().contains("not pinned"), "{error}");
+}
+
+pub fn mismatch(machine: &Container) {
+    let (bootc, deployments) = backend(machine, false);
+    let error = bootc.stage(&order("swapped", Some("x")), &mut |_| {}).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        matches!(error, OsError::Refused { .. }) && text.contains("sha256:other") && text.contains(&digest()),
+        "{text}"
+    );
+    assert!(!deployments.state.join("staged").exists() && deployments.restaged.borrow().is_empty());
+}
+
+pub fn reattaches(machine: &Container) {
+    let (bootc, deployments) = backend(machine, false);
+    let impatient = Settings {
+        program: "/opt/ostler/bootc".to_owned(),
+        address: Some(address(machine)),
+        limits: LIMITS,
+        patience: Duration::from_millis(200),
+        enforce_signatures: false,
+    };
+    let first = Bootc::new(impatient, disk(machine), Box::new(deployments.clone()));
+    let error = first.stage(&order("slow", None), &mut |_| {}).unwrap_err();
+    assert!(matches!(error, OsError::TooSlow { .. }), "{error:?}");
+    let bus = connect(machine);
+    assert!(bus.service(SWITCH_UNIT).unwrap().is_some_and(|service| !service.has_ended()));
+    fs::write(deployments.state.join("go"), "").unwrap();
+    eventually("it has ended", || bus.service(SWITCH_UNIT).unwrap().is_some_and(|service| service.has_ended()));
+    // The second agent takes the first one's success, and stages kernel arguments on it.
+    bootc.stage(&order("slow", Some("root=x new")), &mut |_| {}).unwrap();
+    assert_eq!((calls(&deployments).len(), deployments.restaged.borrow().len()), (1, 1));
+    assert_eq!(bus.service(SWITCH_UNIT).unwrap(), None);
+}
+
+pub fn goes_back(machine: &Container) {
+    let (bootc, deployments) = backend(machine, false);
+    let error = bootc.go_back().unwrap_err();
+    assert!(error.class() == Class::Refusal && calls(&deployments).is_empty(), "{error}");
+    fs::write(deployments.state.join("rollback"), "sha256:before").unwrap();
+    bootc.go_back().unwrap();
+    bootc.go_back().unwrap();
+    assert_eq!(calls(&deployments), ["rollback"]);
+    assert!(bootc.status().unwrap().rollback_queued);
+}
+
+pub fn occupied(machine: &Container) {
+    let (bootc, _) = backend(machine, false);
+    assert_eq!(bootc.occupant().unwrap(), None);
+    let unit = "bootc-fetch-apply-updates.service";
+    machine.unit(unit, "[Service]\nType=oneshot\nExecStart=/usr/bin/sleep 1000\n");
+    let bus = connect(machine);
+    bus.daemon_reload().unwrap();
+    super::systemctl(machine, &["start", "--no-block", unit]);
+    eventually("it is named", || {
+        bootc.occupant().unwrap().is_some_and(|who| who.contains(unit) && who.contains("sleep 1000"))
+    });
+    super::systemctl(machine, &["stop", unit]);
+    assert_eq!(bootc.occupant().unwrap(), None);
+}
