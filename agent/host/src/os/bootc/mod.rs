@@ -1,0 +1,234 @@
+//! bootc, whose commands run as services of their own: an agent that restarts finds them again by name.
+//!
+//! Owns the command lines and what their ends mean. Kernel arguments, and deployments that are to go, are left to the
+//! [`Sysroot`], because bootc has no command for them.
+
+mod trouble;
+
+use std::time::Duration;
+
+use ostler_core::kargs;
+use ostler_core::os::backend::Backend;
+use ostler_core::os::bootc_status::BootcStatus;
+use ostler_core::os::image::{Expected, Pinned};
+use ostler_core::os::order::Order;
+
+use super::{OsBackend, OsError, Sysroot, Told};
+use crate::disk::Disk;
+use crate::systemd::bus::{Bus, Limits};
+use crate::systemd::transient::{Command, Ended, Runner, Shutdown};
+
+/// The service that fetches and stages an image.
+pub const SWITCH_UNIT: &str = "ostler-bootc-switch.service";
+/// The service that changes the order of deployments.
+pub const ROLLBACK_UNIT: &str = "ostler-bootc-rollback.service";
+/// The service that asks how things are.
+pub const STATUS_UNIT: &str = "ostler-bootc-status.service";
+/// Others that change deployments when nobody asks them.
+const OTHERS: &[&str] = &["bootc-fetch-apply-updates.service", "rpm-ostreed-automatic.service"];
+
+const STAGE: &str = "stage the image";
+const GO_BACK: &str = "queue the rollback deployment";
+const STATUS: &str = "tell its status";
+
+/// How bootc is to be used.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the command is.
+    pub program: String,
+    /// The bus to reach systemd by; none is the system's.
+    pub address: Option<String>,
+    /// How long systemd may take.
+    pub limits: Limits,
+    /// How long a command of bootc's may take, waiting for others included.
+    pub patience: Duration,
+    /// Whether policy.json demands signatures by default, so that bootc is to insist on it.
+    pub enforce_signatures: bool,
+}
+
+/// The bootc of a machine.
+pub struct Bootc<D> {
+    settings: Settings,
+    disk: D,
+    sysroot: Box<dyn Sysroot>,
+}
+
+impl<D: Disk> Bootc<D> {
+    /// With the machine's files and deployments.
+    pub fn new(settings: Settings, disk: D, sysroot: Box<dyn Sysroot>) -> Self {
+        Self { settings, disk, sysroot }
+    }
+
+    /// How bootc sees the deployments.
+    pub fn status(&self) -> Result<BootcStatus, OsError> {
+        let bus = self.connect(STATUS)?;
+        self.status_by(&self.runner(&bus))
+    }
+
+    // A connection that broke stays broken, and this lives longer than one.
+    fn connect(&self, action: &'static str) -> Result<Bus, OsError> {
+        Bus::connect(self.settings.address.as_deref(), self.settings.limits).map_err(|source| OsError::Unreachable {
+            backend: Backend::Bootc,
+            action,
+            source: Box::new(source),
+        })
+    }
+
+    fn runner<'r>(&'r self, bus: &'r Bus) -> Runner<'r, D> {
+        Runner { bus, disk: &self.disk, patience: self.settings.patience }
+    }
+
+    fn argv(&self, arguments: &[&str]) -> Vec<String> {
+        [self.settings.program.as_str()].iter().chain(arguments).map(|&argument| argument.to_owned()).collect()
+    }
+
+    fn status_by(&self, runner: &Runner<'_, D>) -> Result<BootcStatus, OsError> {
+        let argv = self.argv(&["status", "--json"]);
+        let description = "Ostler: bootc status";
+        let ended = self.run(runner, &command(STATUS_UNIT, description, &argv), STATUS)?;
+        let document = ended.stdout.unwrap_or_default();
+        BootcStatus::parse(&document).map_err(|error| trouble::failed(STATUS, trouble::chain(&error)))
+    }
+
+    fn run(&self, runner: &Runner<'_, D>, command: &Command<'_>, action: &'static str) -> Result<Ended, OsError> {
+        let ended = runner.run(command).map_err(|error| trouble::of_running(error, action))?;
+        if ended.succeeded() { Ok(ended) } else { Err(trouble::of_end(&ended, action)) }
+    }
+
+    /// Makes an image the staged deployment.
+    fn switch(&self, runner: &Runner<'_, D>, wanted: &Expected, told: Told<'_>) -> Result<(), OsError> {
+        let name = wanted.image.to_string();
+        let mut arguments = vec!["switch", "--transport", "registry"];
+        arguments.extend(self.settings.enforce_signatures.then_some("--enforce-container-sigpolicy"));
+        arguments.push(&name);
+        let argv = self.argv(&arguments);
+        if self.staged_before(runner, &argv, wanted, told)? {
+            return Ok(());
+        }
+        // bootc does nothing when the staged deployment has the same name already, whatever its kernel arguments are.
+        self.sysroot.discard()?;
+        told(&format!("bootc fetches and stages {name}"));
+        let description = format!("Ostler: bootc switch to {name}");
+        self.run(runner, &command(SWITCH_UNIT, &description, &argv), STAGE)?;
+        self.verify(runner, wanted)
+    }
+
+    /// Whether a bootc that was started before, perhaps by an agent before this one, has done it.
+    fn staged_before(
+        &self,
+        runner: &Runner<'_, D>,
+        argv: &[String],
+        wanted: &Expected,
+        told: Told<'_>,
+    ) -> Result<bool, OsError> {
+        let running = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STAGE))?;
+        if running.is_some_and(|running| running.runs(argv)) {
+            told(&format!("bootc is fetching {} already; waiting for it", wanted.image));
+        }
+        let attached = runner.attach(SWITCH_UNIT, argv).map_err(|error| trouble::of_running(error, STAGE))?;
+        Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(runner, wanted).is_ok())
+    }
+
+    /// Sees to it that what is staged is what was asked for, and drops it otherwise.
+    fn verify(&self, runner: &Runner<'_, D>, wanted: &Expected) -> Result<(), OsError> {
+        let Some(staged) = self.status_by(runner)?.staged else {
+            return Err(trouble::failed(STAGE, "it said that it had, but nothing is staged".to_owned()));
+        };
+        if !wanted.is(staged.digest.as_deref()) {
+            self.sysroot.discard()?;
+            let found = staged.digest.as_deref().unwrap_or("without a digest");
+            let message = format!("the staged image is {found}, not {}; it was dropped", wanted.image.digest());
+            return Err(OsError::Refused { backend: Backend::Bootc, action: STAGE, message });
+        }
+        if staged.held_back {
+            return Err(trouble::failed(STAGE, "it is held back, so a restart would not finish it".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn set_kargs(&self, goal: &[String], told: Told<'_>) -> Result<(), OsError> {
+        let state = self.sysroot.read()?;
+        let booted = state.booted.map(|booted| booted.kargs).unwrap_or_default();
+        let staged = state.staged.map(|staged| staged.kargs);
+        let line = kargs::with_additions(goal, &booted, staged.as_deref().unwrap_or(&booted));
+        if staged.as_ref() == Some(&line) {
+            return Ok(());
+        }
+        told("setting the kernel arguments of the next deployment");
+        self.sysroot.restage(&line)
+    }
+}
+
+impl<D: Disk> OsBackend for Bootc<D> {
+    fn backend(&self) -> Backend {
+        Backend::Bootc
+    }
+
+    /// Only services can be seen; a bootc that a person has started by hand is waited for by bootc itself.
+    fn occupant(&self) -> Result<Option<String>, OsError> {
+        let bus = self.connect(STATUS)?;
+        let runner = self.runner(&bus);
+        for unit in OTHERS {
+            let running = runner.running(unit).map_err(|error| trouble::of_running(error, STATUS))?;
+            if let Some(service) = running {
+                return Ok(Some(format!("{unit} ({})", service.argv.join(" "))));
+            }
+        }
+        Ok(None)
+    }
+
+    fn accepts(&self, order: &Order) -> Result<(), OsError> {
+        if order.packages.is_empty() {
+            return Ok(());
+        }
+        let what = "layer or remove packages".to_owned();
+        Err(OsError::Unable { backend: Backend::Bootc, what })
+    }
+
+    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+        self.accepts(order)?;
+        match &order.image {
+            Some(image) => {
+                let image = Pinned::parse(image).map_err(|error| trouble::refused(STAGE, error.to_string()))?;
+                let bus = self.connect(STAGE)?;
+                let wanted = Expected { image, manifest: order.manifest.clone() };
+                self.switch(&self.runner(&bus), &wanted, told)?;
+            }
+            None if order.kargs.is_some() => self.sysroot.discard()?,
+            None => return Ok(()),
+        }
+        order.kargs.as_ref().map_or(Ok(()), |goal| self.set_kargs(goal, told))
+    }
+
+    fn discard(&self) -> Result<(), OsError> {
+        self.sysroot.discard()
+    }
+
+    fn go_back(&self) -> Result<(), OsError> {
+        let bus = self.connect(GO_BACK)?;
+        let runner = self.runner(&bus);
+        let argv = self.argv(&["rollback"]);
+        // The command undoes itself when it is given twice: look before and after.
+        runner.attach(ROLLBACK_UNIT, &argv).map_err(|error| trouble::of_running(error, GO_BACK))?;
+        let status = self.status_by(&runner)?;
+        if status.rollback_queued {
+            return Ok(());
+        }
+        if status.rollback.is_none() {
+            return Err(trouble::refused(GO_BACK, "there is none".to_owned()));
+        }
+        self.run(&runner, &command(ROLLBACK_UNIT, "Ostler: bootc rollback", &argv), GO_BACK)?;
+        if self.status_by(&runner)?.rollback_queued {
+            return Ok(());
+        }
+        Err(trouble::failed(GO_BACK, "it said that it had, but the order is as before".to_owned()))
+    }
+
+    fn forget(&self) -> Result<(), OsError> {
+        self.sysroot.forget()
+    }
+}
+
+const fn command<'c>(unit: &'c str, description: &'c str, argv: &'c [String]) -> Command<'c> {
+    Command { unit, description, argv, environment: &[], shutdown: Shutdown::Ends }
+}

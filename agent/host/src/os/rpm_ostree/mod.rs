@@ -1,0 +1,122 @@
+//! The rpm-ostree daemon as the one that makes deployments.
+//!
+//! Owns the talk with it over D-Bus: its transactions, waiting for those of others, and what its errors mean. Refuses
+//! to decide what is deployed, and to loosen what the containers policy asks of an image. Every operation has a
+//! connection of its own, so a daemon that was restarted or went idle is not noticed by the next one.
+
+mod deployments;
+mod follow;
+mod request;
+mod steps;
+mod telling;
+mod turn;
+mod verdict;
+mod wire;
+
+use std::time::Duration;
+
+use ostler_core::os::backend::Backend;
+use ostler_core::os::order::Order;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{OsBackend, OsError, Told};
+use steps::Work;
+use telling::Telling;
+use wire::Session;
+
+/// What the daemon is told that we are, and how a transaction of ours is known again.
+const CLIENT: &str = "ostler";
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For an answer; the daemon may have to be started for it.
+    pub call: Duration,
+    /// For one transaction, downloads included. One that takes longer is cancelled.
+    pub transaction: Duration,
+    /// For those who change the operating system already.
+    pub others: Duration,
+}
+
+/// What is asked of an image before it is deployed. Either way the containers policy of the machine has to accept it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// A policy that asks for a signature: one that accepts anything is refused.
+    Signed,
+    /// Whatever the policy asks for.
+    Policy,
+}
+
+/// The rpm-ostree daemon. Calls block; a current-thread runtime of its own runs them.
+#[derive(Debug)]
+pub struct RpmOstree {
+    runtime: Runtime,
+    address: Option<String>,
+    limits: Limits,
+    trust: Trust,
+}
+
+impl RpmOstree {
+    /// The daemon on the bus at a D-Bus address, or on the system bus. Nothing is asked of it yet.
+    pub fn new(address: Option<&str>, limits: Limits, trust: Trust) -> Result<Self, OsError> {
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| OsError::Unreachable {
+            backend: Backend::RpmOstree,
+            action: "do anything",
+            source: Box::new(error),
+        })?;
+        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust })
+    }
+
+    /// Does the work as a registered client; the daemon does not exit meanwhile.
+    fn work(
+        &self,
+        action: &'static str,
+        told: Told<'_>,
+        job: impl AsyncFnOnce(&mut Work<'_>) -> Result<(), OsError>,
+    ) -> Result<(), OsError> {
+        self.runtime.block_on(async {
+            let session = Session::open(self.address.as_deref(), self.limits, action).await?;
+            session.register().await?;
+            let mut work = Work { session: &session, trust: self.trust, telling: Telling::new(told) };
+            let done = job(&mut work).await;
+            session.close().await;
+            done
+        })
+    }
+}
+
+impl OsBackend for RpmOstree {
+    fn backend(&self) -> Backend {
+        Backend::RpmOstree
+    }
+
+    fn occupant(&self) -> Result<Option<String>, OsError> {
+        self.runtime.block_on(async {
+            let session = Session::open(self.address.as_deref(), self.limits, "say who uses it").await?;
+            // A daemon that does not run does nothing; asking it would start it.
+            let occupant = if session.daemon_runs().await? { turn::occupant(&session).await? } else { None };
+            Ok(occupant)
+        })
+    }
+
+    /// The daemon knows best, and only says so when it tries.
+    fn accepts(&self, _order: &Order) -> Result<(), OsError> {
+        Ok(())
+    }
+
+    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+        self.work("stage a deployment", told, async |work| work.stage(order).await)
+    }
+
+    fn discard(&self) -> Result<(), OsError> {
+        self.work("drop the staged deployment", &mut |_| (), async |work| work.discard().await)
+    }
+
+    fn go_back(&self) -> Result<(), OsError> {
+        self.work("go back to the rollback deployment", &mut |_| (), async |work| work.go_back().await)
+    }
+
+    fn forget(&self) -> Result<(), OsError> {
+        self.work("drop the rollback deployment", &mut |_| (), async |work| work.forget().await)
+    }
+}
