@@ -17,7 +17,7 @@ fn path(text: &str) -> RootPath {
 fn write(root: &tempfile::TempDir, at: &str, contents: &str) -> Write {
     let owner = fs::metadata(root.path()).unwrap();
     let attributes = Attributes { mode: 0o640, uid: owner.uid(), gid: owner.gid() };
-    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()), attributes, label: None }
+    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()).into(), attributes, label: None }
 }
 
 #[test]

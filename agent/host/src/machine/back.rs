@@ -1,9 +1,9 @@
 //! Steps back to where a transaction came from, drafted: what a plan cannot know is put back as it stood.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ostler_core::recorded::Recorded;
-use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 
 use super::draft::{Action, Draft, Enablement, Password};
@@ -57,7 +57,7 @@ fn password(user: &str, origin: &Origin, wanted: &Wanted<'_>) -> Password {
 
 fn record(draft: &mut Draft, target: &Recorded, wanted: &Wanted<'_>) -> Result<(), Trouble> {
     if !target.is_empty() {
-        draft.write.write(wanted.record(CURRENT_CONFIG, Secret::clone(&target.json))?);
+        draft.write.write(wanted.record(CURRENT_CONFIG, Arc::clone(&target.json))?);
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ impl Action {
             None => Self::Remove,
             Some(Standing::Link { target }) => Self::Link(target),
             Some(Standing::File { contents, attributes, label }) => {
-                Self::Write(Write { path: path.clone(), contents, attributes, label })
+                Self::Write(Write { path: path.clone(), contents: contents.into(), attributes, label })
             }
         }
     }

@@ -78,10 +78,7 @@ impl<D: Disk> Machine<'_, D> {
                 differs(Difference::Label { expected: expected.clone(), found: label });
             }
         }
-        let length = write.contents.expose().len() as u64;
-        let same = stat.size == length
-            && self.disk.read(path, length).map_err(Trouble::disk("read", path))? == *write.contents.expose();
-        if !same {
+        if !self.disk.holds(path, write.contents.expose()).map_err(Trouble::disk("read", path))? {
             differs(Difference::Contents);
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Steps towards a configuration, drafted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ostler_core::recorded::Recorded;
-use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 
 use super::draft::{Action, Draft, Enablement, Password};
@@ -40,7 +40,7 @@ impl<D: Disk> Drafting<'_, D> {
 
     fn add(&self, draft: &mut Draft, step: &Step, target: &Recorded) -> Result<(), Trouble> {
         match step {
-            Step::StageOs(_) if self.live => return Err(Trouble::OperatingSystem),
+            Step::StageOs(_) if self.live => {}
             Step::Reboot if self.live => draft.reboot = true,
             Step::StageOs(_) | Step::Drain | Step::Reboot => draft.left_out.push(step.clone()),
             Step::DaemonReload | Step::ReloadService { .. } | Step::RestartService { .. } => {
@@ -107,7 +107,7 @@ impl<D: Disk> Drafting<'_, D> {
         let backup = || originals::backup_path(path).map_err(Trouble::path(path.as_str()));
         let stamp = || {
             let stamp = originals::stamp_path(path).map_err(Trouble::path(path.as_str()))?;
-            self.wanted.record(stamp.as_str(), Secret::default())
+            self.wanted.record(stamp.as_str(), Arc::default())
         };
         match preserve {
             Preserve::Nothing => {}
@@ -189,8 +189,8 @@ impl<D: Disk> Drafting<'_, D> {
             }
             return Ok(());
         }
-        draft.write.write(self.wanted.record(CURRENT_CONFIG, Secret::clone(&target.json))?);
-        draft.write.write(self.wanted.record(CURRENT_IMAGE, Secret::default())?);
+        draft.write.write(self.wanted.record(CURRENT_CONFIG, Arc::clone(&target.json))?);
+        draft.write.write(self.wanted.record(CURRENT_IMAGE, Arc::default())?);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use ostler_core::secret::Secret;
 
 use crate::disk::{Disk, RootPath};
-use crate::journal::{Completed, DEFAULT_DIRECTORY, Journal, JournalError, Loaded, Slot, View};
+use crate::journal::{Completed, DEFAULT_DIRECTORY, Journal, JournalError, Loaded, Slot, TextId, View};
 use crate::transaction::Trouble;
 
 /// A journal that is held, or one that is only looked at.
@@ -38,6 +38,13 @@ impl<'d, D: Disk> Log<'d, D> {
         }
     }
 
+    pub(super) fn text(&self, id: &TextId) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
+        match self {
+            Self::Held(journal) => journal.text(id),
+            Self::Seen(view) => view.text(id),
+        }
+    }
+
     pub(super) fn completed(&self) -> Result<Loaded<Completed>, JournalError> {
         match self {
             Self::Held(journal) => journal.completed(),
@@ -47,6 +54,14 @@ impl<'d, D: Disk> Log<'d, D> {
 
     pub(super) fn save(&self, slot: Slot, payload: &Secret<Vec<u8>>) -> Result<(), Trouble> {
         Ok(self.held()?.save(slot, payload)?)
+    }
+
+    pub(super) fn keep(&self, text: &Secret<Vec<u8>>) -> Result<TextId, Trouble> {
+        Ok(self.held()?.keep(text)?)
+    }
+
+    pub(super) fn sweep(&self, spared: &[TextId]) -> Result<(), Trouble> {
+        Ok(self.held()?.sweep(spared)?)
     }
 
     pub(super) fn clear(&self, slot: Slot) -> Result<(), Trouble> {

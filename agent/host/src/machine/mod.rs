@@ -13,6 +13,7 @@ mod log;
 mod manager;
 mod observe;
 mod origin;
+mod os;
 mod place;
 mod prepare;
 mod progress;
@@ -25,6 +26,7 @@ mod wanted;
 
 use std::path::PathBuf;
 
+use ostler_core::os::goal::OsChange;
 use ostler_core::step::Step;
 use ostler_core::transaction::Phase;
 
@@ -32,6 +34,7 @@ use log::Log;
 
 use crate::accounts::Accounts;
 use crate::disk::Disk;
+use crate::os::{OsHost, Told};
 use crate::transaction::{Entry, Journey, Snapshot, Trouble, World};
 
 pub use bus::Systemd;
@@ -40,9 +43,11 @@ pub use prepare::Way;
 pub use status::status;
 
 /// What a machine is besides its disk.
-pub struct Surroundings {
+pub struct Surroundings<'d> {
     /// The service manager, on a running machine.
     pub manager: Option<Box<dyn Manager>>,
+    /// The operating system, on a running machine that was booted from a deployment.
+    pub os: Option<Box<dyn OsHost + 'd>>,
     /// The root directory by its name, where the lock of the password database is taken; none in memory.
     pub root: Option<PathBuf>,
     /// Whether the root is this machine's own.
@@ -59,17 +64,17 @@ pub struct Surroundings {
 pub struct Machine<'d, D: Disk> {
     disk: &'d D,
     journal: Log<'d, D>,
-    surroundings: Surroundings,
+    surroundings: Surroundings<'d>,
 }
 
 impl<'d, D: Disk> Machine<'d, D> {
     /// Takes hold of a machine; fails when another process has.
-    pub fn open(disk: &'d D, surroundings: Surroundings) -> Result<Self, Trouble> {
+    pub fn open(disk: &'d D, surroundings: Surroundings<'d>) -> Result<Self, Trouble> {
         Ok(Self { disk, journal: Log::open(disk)?, surroundings })
     }
 
     /// Looks at a machine, of which nothing can be changed then, not even to say that somebody looks.
-    pub fn look(disk: &'d D, surroundings: Surroundings) -> Result<Self, Trouble> {
+    pub fn look(disk: &'d D, surroundings: Surroundings<'d>) -> Result<Self, Trouble> {
         Ok(Self { disk, journal: Log::look(disk)?, surroundings })
     }
 
@@ -94,13 +99,14 @@ impl<D: Disk> World for Machine<'_, D> {
         self.save_entry(entry)
     }
 
-    fn run(&self, way: &Way, phase: Phase) -> Result<usize, Trouble> {
-        self.run_phase(way, phase)
+    fn run(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble> {
+        self.run_phase(way, phase, told)
     }
 
     fn is_idle(&self, way: &Way, phase: Phase) -> bool {
         let draft = &way.draft;
         match phase {
+            Phase::Stage => way.os.is_none(),
             Phase::Tidy => draft.tidy.is_empty(),
             Phase::Units => self.surroundings.manager.is_none() && draft.links.is_empty(),
             Phase::Services => draft.services.is_empty(),
@@ -110,6 +116,14 @@ impl<D: Disk> World for Machine<'_, D> {
 
     fn omissions(&self, way: &Way) -> (Vec<Step>, bool) {
         (way.draft.left_out.clone(), way.draft.reboot)
+    }
+
+    fn os(&self, way: &Way) -> Option<OsChange> {
+        way.os.clone()
+    }
+
+    fn awaits_reboot(&self, way: &Way) -> Result<bool, Trouble> {
+        self.is_not_booted(way)
     }
 
     fn now(&self) -> u64 {

@@ -8,11 +8,11 @@ use ostler_core::secret::Secret;
 use ostler_core::transaction::{Direction, Open, Phase};
 use ostler_core::{document, machine_config::MachineConfig};
 
-use super::origin::Origin;
+use super::origin::{Origin, Stored};
 use super::place::{CURRENT_CONFIG, INSTALL_TIME};
 use super::{Machine, progress};
 use crate::disk::{Disk, Kind, RootPath};
-use crate::journal::{Loaded, Slot};
+use crate::journal::{Loaded, Slot, TextId};
 use crate::transaction::{Interrupted, Snapshot, Trouble};
 
 /// Why a text on the machine is no configuration.
@@ -72,8 +72,33 @@ impl<D: Disk> Machine<'_, D> {
 
     /// What a slot that holds an origin has, if that is intact.
     pub(super) fn origin(&self, slot: Slot) -> Result<Option<Origin>, Trouble> {
+        let Some(stored) = self.stored_origin(slot)? else { return Ok(None) };
+        match self.journal.text(&stored.config)? {
+            Loaded::Intact(text) => Ok(stored.with(text)),
+            Loaded::Absent | Loaded::Damaged { .. } => Ok(None),
+        }
+    }
+
+    /// The same without the configuration.
+    pub(super) fn stored_origin(&self, slot: Slot) -> Result<Option<Stored>, Trouble> {
         match self.journal.load(slot)? {
-            Loaded::Intact(payload) => Ok(Origin::decode(&payload)),
+            Loaded::Intact(payload) => Ok(Stored::decode(&payload)),
+            Loaded::Absent | Loaded::Damaged { .. } => Ok(None),
+        }
+    }
+
+    /// The name of the text that the open transaction leads to.
+    pub(super) fn next_text(&self) -> Result<Option<TextId>, Trouble> {
+        match self.journal.load(Slot::Next)? {
+            Loaded::Intact(payload) => Ok(std::str::from_utf8(payload.expose()).ok().and_then(TextId::parse)),
+            Loaded::Absent | Loaded::Damaged { .. } => Ok(None),
+        }
+    }
+
+    fn next(&self) -> Result<Option<Recorded>, Trouble> {
+        let Some(id) = self.next_text()? else { return Ok(None) };
+        match self.journal.text(&id)? {
+            Loaded::Intact(text) => Ok(recorded(text.into_exposed()).ok()),
             Loaded::Absent | Loaded::Damaged { .. } => Ok(None),
         }
     }
@@ -86,12 +111,13 @@ impl<D: Disk> Machine<'_, D> {
                 serde_json::from_slice(payload.expose()).map_err(|_| Trouble::Lost { what: "plan" })?
             }
         };
-        let next = match self.journal.load(Slot::Next)? {
-            Loaded::Intact(payload) => recorded(payload.into_exposed()).ok(),
-            Loaded::Absent | Loaded::Damaged { .. } => None,
-        };
+        let next = self.next()?;
         let origin = self.origin(Slot::Origin)?.map(|origin| origin.recorded);
-        let done = self.done(open.direction)?;
+        let mut done = self.done(open.direction)?;
+        if open.os.is_some() && open.boot != self.surroundings.boot {
+            // Every deployment has an /etc of its own. This one's may be another than the one that was written to.
+            done.retain(|phase| matches!(phase, Phase::Preserve | Phase::Services));
+        }
         Ok(Some(Interrupted { open, next, origin, done }))
     }
 

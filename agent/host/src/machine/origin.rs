@@ -1,5 +1,5 @@
 //! What it takes to come back from a transaction, as the journal keeps it: the configuration before it, and everything it
-//! displaces that no configuration knows.
+//! displaces that no configuration knows. The configuration's text is kept apart, and named.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use ostler_core::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Attributes, RootPath};
+use crate::journal::TextId;
 use crate::originals::Standing;
 
 /// Where a transaction comes from.
@@ -70,33 +71,26 @@ struct KeptRecord {
     day: Option<u64>,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-impl Origin {
-    /// As bytes for the journal.
-    pub(super) fn encode(&self) -> Option<Secret<Vec<u8>>> {
-        let texts = |paths: &[RootPath]| paths.iter().map(|path| path.as_str().to_owned()).collect();
-        let displaced = |(path, standing): (&RootPath, &Option<Standing>)| Displaced {
-            path: path.as_str().to_owned(),
-            stood: stood(standing.as_ref()),
-        };
-        let record = Record {
-            version: VERSION,
-            config: STANDARD.encode(self.recorded.json.expose()),
-            displaced: self.displaced.iter().map(displaced).collect(),
-            passwords: self.passwords.iter().map(KeptRecord::of).collect(),
-            made: texts(&self.made),
-            directories: texts(&self.directories),
-        };
-        serde_json::to_vec(&record).ok().map(Secret::new)
-    }
+/// An origin as it is stored, without the text of its configuration.
+pub(super) struct Stored {
+    /// That text's name.
+    pub(super) config: TextId,
+    record: Record,
+}
 
+impl Stored {
     /// From the journal; `None` when it is not what [`Origin::encode`] makes.
     pub(super) fn decode(payload: &Secret<Vec<u8>>) -> Option<Self> {
         let record: Record = serde_json::from_slice(payload.expose()).ok()?;
-        if record.version != VERSION {
-            return None;
-        }
+        let config = TextId::parse(&record.config)?;
+        (record.version == VERSION).then_some(Self { config, record })
+    }
+
+    /// Whole again; `None` when a part is not what [`Origin::encode`] makes.
+    pub(super) fn with(self, text: Secret<Vec<u8>>) -> Option<Origin> {
+        let record = self.record;
         let paths = |paths: Vec<String>| -> Option<Vec<RootPath>> {
             paths.into_iter().map(|path| RootPath::new(path).ok()).collect()
         };
@@ -109,13 +103,33 @@ impl Origin {
             hash: Secret::new(kept.hash),
             day: kept.day,
         });
-        Some(Self {
-            recorded: super::observe::recorded(STANDARD.decode(record.config).ok()?).ok()?,
+        Some(Origin {
+            recorded: super::observe::recorded(text.into_exposed()).ok()?,
             displaced: displaced.collect::<Option<_>>()?,
             passwords: passwords.collect(),
             made: paths(record.made)?,
             directories: paths(record.directories)?,
         })
+    }
+}
+
+impl Origin {
+    /// As bytes for the journal, which has the configuration's text by this name.
+    pub(super) fn encode(&self, config: &TextId) -> Option<Secret<Vec<u8>>> {
+        let texts = |paths: &[RootPath]| paths.iter().map(|path| path.as_str().to_owned()).collect();
+        let displaced = |(path, standing): (&RootPath, &Option<Standing>)| Displaced {
+            path: path.as_str().to_owned(),
+            stood: stood(standing.as_ref()),
+        };
+        let record = Record {
+            version: VERSION,
+            config: config.as_str().to_owned(),
+            displaced: self.displaced.iter().map(displaced).collect(),
+            passwords: self.passwords.iter().map(KeptRecord::of).collect(),
+            made: texts(&self.made),
+            directories: texts(&self.directories),
+        };
+        serde_json::to_vec(&record).ok().map(Secret::new)
     }
 }
 

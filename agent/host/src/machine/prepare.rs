@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ostler_core::os::goal::OsChange;
 use ostler_core::protocol::Forecast;
 use ostler_core::secret::Secret;
 use ostler_core::step::Step;
@@ -38,6 +39,11 @@ pub struct Way {
     /// Directories to be swept of temporaries first.
     pub(super) sweep: Vec<RootPath>,
     pub(super) accounts: Accounts,
+    /// What happens to the operating system.
+    pub(super) os: Option<OsChange>,
+    pub(super) direction: Direction,
+    /// Whether the machine has restarted since the transaction began.
+    pub(super) restarted: bool,
     forecast: Forecast,
 }
 
@@ -76,13 +82,17 @@ impl<D: Disk> Machine<'_, D> {
         if self.surroundings.manager.is_none() {
             self.leave_untold(&mut draft, journey)?;
         }
+        let (os, notes) = self.os_change(journey)?;
         let mut way = Way {
             draft,
             origin: None,
             unmake: previous.made,
             sweep: saved.as_ref().map(|origin| origin.directories.clone()).unwrap_or_default(),
             accounts,
-            forecast: Forecast::default(),
+            os,
+            direction: journey.direction,
+            restarted: !journey.boot.is_empty() && journey.boot != self.surroundings.boot,
+            forecast: Forecast { notes, ..Forecast::default() },
         };
         way.sweep.extend(way.draft.links.paths().flat_map(RootPath::ancestors));
         match (journey.direction, saved) {
@@ -271,6 +281,7 @@ impl<D: Disk> Machine<'_, D> {
             changed: preserve.changed + preserve.removed + write.changed + write.removed,
             bytes: preserve.bytes + write.bytes,
             left_out: way.draft.left_out.clone(),
+            notes: way.forecast.notes.clone(),
         };
         let touched = way.draft.touched();
         let made: BTreeSet<RootPath> = preserve.directories.into_iter().chain(write.directories).collect();

@@ -15,6 +15,7 @@ use super::prepare::{TAG, Way};
 use crate::accounts::{LOCKED, PasswordLock, Shadow};
 use crate::batch::{self, Batch, Counts, Write};
 use crate::disk::{Attributes, Disk, Kind, RootPath};
+use crate::os::Told;
 use crate::transaction::Trouble;
 
 /// The password database of a node is small; one that is not is not ours to rewrite.
@@ -26,8 +27,9 @@ const LOCK_TRIES: usize = 150;
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 impl<D: Disk> Machine<'_, D> {
-    pub(super) fn run_phase(&self, way: &Way, phase: Phase) -> Result<usize, Trouble> {
+    pub(super) fn run_phase(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble> {
         match phase {
+            Phase::Stage => self.stage(way, told),
             Phase::Preserve => self.apply(way, &way.draft.preserve.batch(&[])),
             Phase::Write => self.write(way),
             Phase::Tidy => {
@@ -111,7 +113,7 @@ impl<D: Disk> Machine<'_, D> {
             gid: stat.gid,
         });
         let label = self.disk.label(&path).ok().flatten();
-        Ok(Some(Write { path, contents, attributes, label }))
+        Ok(Some(Write { path, contents: contents.into(), attributes, label }))
     }
 
     /// A hash that is there already is left alone, and the day of its change with it.

@@ -1,15 +1,19 @@
 //! What a transaction makes durable, and in which order: a record is there before what relies on it.
 
+use ostler_core::os::preflight::FailedTarget;
 use ostler_core::reconcile::FORCE_FILE;
 use ostler_core::secret::Secret;
-use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, OrderedRestart, Phase, Purpose};
 use serde::Serialize;
 
 use super::prepare::Way;
 use super::{Machine, progress};
 use crate::disk::{Disk, RootPath};
-use crate::journal::{Loaded, Slot};
+use crate::journal::{Loaded, Slot, TextId};
 use crate::transaction::{Entry, Trouble};
+
+/// More failures than these say nothing more.
+const MOST_FAILED: usize = 16;
 
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn save_entry(&self, entry: Entry<'_, Way>) -> Result<(), Trouble> {
@@ -17,17 +21,21 @@ impl<D: Disk> Machine<'_, D> {
             Entry::Begin { open, way, next } => self.begin(open, way, &next.json),
             Entry::Abandon => self.abandon(),
             Entry::TurnBack(open) => self.turn_back(open),
+            Entry::Await(open) => self.put(Slot::Plan, open),
             Entry::Done(direction, phase) => self.note(direction, phase),
             Entry::Finish(finished) => self.finish(finished),
         }
     }
 
-    /// The plan comes last: it is what makes the transaction open.
+    /// The plan comes last: it is what makes the transaction open. A text comes before the record that names it.
     fn begin(&self, open: &Open, way: &Way, next: &Secret<Vec<u8>>) -> Result<(), Trouble> {
-        let origin = way.origin.as_ref().and_then(super::origin::Origin::encode);
+        let lost = || Trouble::Lost { what: "origin" };
+        let origin = way.origin.as_ref().ok_or_else(lost)?;
         self.journal.clear(Slot::Progress)?;
-        self.journal.save(Slot::Origin, &origin.ok_or(Trouble::Lost { what: "origin" })?)?;
-        self.journal.save(Slot::Next, next)?;
+        let config = self.journal.keep(&origin.recorded.json)?;
+        let next = self.journal.keep(next)?;
+        self.journal.save(Slot::Origin, &origin.encode(&config).ok_or_else(lost)?)?;
+        self.journal.save(Slot::Next, &Secret::new(next.as_str().as_bytes().to_vec()))?;
         self.put(Slot::Plan, open)
     }
 
@@ -56,6 +64,23 @@ impl<D: Disk> Machine<'_, D> {
         for slot in [Slot::Progress, Slot::Next] {
             let _ = self.journal.clear(slot);
         }
+        let _ = self.sweep(None);
+    }
+
+    /// The text of the configuration that the machine is in at the end of the transaction.
+    fn settled_text(&self, applied: bool) -> Result<Option<TextId>, Trouble> {
+        if applied { self.next_text() } else { Ok(self.stored_origin(Slot::Origin)?.map(|stored| stored.config)) }
+    }
+
+    /// Removes the texts that no record names, but for one that the next transaction will need. Where a record cannot be
+    /// read, all stay.
+    fn sweep(&self, spared: Option<TextId>) -> Result<(), Trouble> {
+        let mut named = Vec::from_iter(spared);
+        for slot in [Slot::Origin, Slot::Previous] {
+            named.extend(self.stored_origin(slot)?.map(|stored| stored.config));
+        }
+        named.extend(self.next_text()?);
+        self.journal.sweep(&named)
     }
 
     fn note(&self, direction: Direction, phase: Phase) -> Result<(), Trouble> {
@@ -79,16 +104,44 @@ impl<D: Disk> Machine<'_, D> {
         if !applied {
             self.make_room();
         }
+        self.remember(applied)?;
         self.put(Slot::Last, finished)?;
         if applied && finished.purpose == Purpose::Update {
             self.consume_force()?;
         }
+        let settled = self.settled_text(applied);
         self.journal.clear(Slot::Plan)?;
         // Of no use any more, and overwritten by the next one if they stay.
         for slot in [Slot::Progress, Slot::Origin, Slot::Next] {
             let _ = self.journal.clear(slot);
         }
+        let _ = settled.and_then(|settled| self.sweep(settled));
         Ok(())
+    }
+
+    /// An operating system that was given up is remembered, and one that runs is not held against itself any more.
+    fn remember(&self, applied: bool) -> Result<(), Trouble> {
+        let Loaded::Intact(plan) = self.journal.load(Slot::Plan)? else { return Ok(()) };
+        let Ok(Open { os: Some(change), to, reason, target_failed, .. }) = serde_json::from_slice(plan.expose()) else {
+            return Ok(());
+        };
+        let Some(digest) = change.goal.digest.filter(|_| applied || target_failed) else { return Ok(()) };
+        let mut failed = self.failed()?;
+        let known = failed.len();
+        failed.retain(|other| other.digest != digest);
+        if target_failed && !applied {
+            failed.insert(0, FailedTarget { config: Some(to), digest, reason: reason.unwrap_or_default() });
+            failed.truncate(MOST_FAILED);
+        } else if failed.len() == known {
+            return Ok(());
+        }
+        self.put(Slot::Failed, &failed)
+    }
+
+    /// A restart is ordered: only another boot will prove that it happened.
+    pub fn order_restart(&self, rationale: &str, soft_reboots: Option<u32>) -> Result<(), Trouble> {
+        let (boot, ordered) = (self.surroundings.boot.clone(), (self.surroundings.now)());
+        self.put(Slot::Restart, &OrderedRestart { boot, soft_reboots, ordered, rationale: rationale.to_owned() })
     }
 
     /// Only now has the wish been fulfilled: an update that failed can be forced again.

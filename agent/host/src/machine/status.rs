@@ -1,54 +1,88 @@
 //! What a machine says about itself, without taking hold of it.
 
+use ostler_core::kargs;
+use ostler_core::os::state::OsState;
 use ostler_core::status::Status;
-use ostler_core::transaction::{Finished, Open};
+use ostler_core::transaction::{Finished, Open, OrderedRestart};
 use serde::de::DeserializeOwned;
 
 use super::place::CURRENT_IMAGE;
-use super::{log, observe, origin::Origin, progress};
+use super::{log, observe, origin::Stored, progress};
 use crate::disk::Disk;
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
 
-/// The state of the machine below a root. Changes nothing, not even a damaged record, and waits for nobody.
+/// The state of the machine below a root, but for its operating system. Changes nothing, not even a damaged record, and waits for nobody.
 pub fn status(disk: &impl Disk, boot: &str) -> Result<Status, Trouble> {
     let view = View::new(disk, &log::directory()?);
     let mut damaged = Vec::new();
     let open: Option<Open> = record(&view, Slot::Plan, &mut damaged)?;
     let last: Option<Finished> = record(&view, Slot::Last, &mut damaged)?;
-    let previous = match view.load(Slot::Previous)? {
-        Loaded::Intact(payload) => Origin::decode(&payload).map(|origin| origin.recorded.config.name.clone()),
+    let restart: Option<OrderedRestart> = record(&view, Slot::Restart, &mut damaged)?;
+    let previous = previous(&view, &mut damaged)?;
+    let done = match (&open, view.completed()?) {
+        (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
+        _ => Vec::new(),
+    };
+    damaged.extend(view.set_aside()?.into_iter().map(|path| format!("{path}: a damaged record, set aside")));
+    let mut own_kargs = Vec::new();
+    let config = match observe::current(disk) {
+        Ok(recorded) => {
+            own_kargs.extend(recorded.config.kernel_arguments.iter().flat_map(|entry| kargs::split(entry)));
+            (!recorded.is_empty()).then_some(recorded.config.name.clone())
+        }
+        Err(trouble) => {
+            damaged.push(trouble.reason());
+            None
+        }
+    };
+    if let Some(Open { os: Some(change), .. }) = &open {
+        // Those that the change takes away are the configuration's as well, until they are gone.
+        own_kargs.extend(kargs::without(&change.before.kargs, &change.goal.kargs));
+    }
+    let waits = |open: &Open| open.awaits_end_of.as_deref() == Some(boot);
+    let pending = |last: &Finished| last.reboot && last.boot == boot;
+    let image = observe::read(disk, CURRENT_IMAGE)?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+    Ok(Status {
+        config,
+        image: image.filter(|image| !image.is_empty()),
+        previous,
+        awaits_reboot: open.as_ref().is_some_and(waits) || last.as_ref().is_some_and(pending),
+        busy: view.busy()?,
+        forced: observe::forced(disk)?,
+        open,
+        done,
+        last,
+        restart: restart.filter(|restart| restart.boot == boot),
+        damaged,
+        own_kargs,
+        os: OsState::default(),
+        os_unknown: None,
+    })
+}
+
+/// The name of the configuration before the current.
+fn previous<D: Disk>(view: &View<'_, D>, damaged: &mut Vec<String>) -> Result<Option<String>, Trouble> {
+    let stored = match view.load(Slot::Previous)? {
+        Loaded::Intact(payload) => Stored::decode(&payload),
         Loaded::Absent => None,
         Loaded::Damaged { aside, why } => {
             damaged.push(format!("{aside}: {why}"));
             None
         }
     };
-    let done = match (&open, view.completed()?) {
-        (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
-        _ => Vec::new(),
-    };
-    damaged.extend(view.set_aside()?.into_iter().map(|path| format!("{path}: a damaged record, set aside")));
-    let config = match observe::current(disk) {
-        Ok(recorded) => (!recorded.is_empty()).then_some(recorded.config.name.clone()),
-        Err(trouble) => {
-            damaged.push(trouble.reason());
-            None
+    let Some(stored) = stored else { return Ok(None) };
+    match view.text(&stored.config)? {
+        Loaded::Intact(text) => Ok(stored.with(text).map(|origin| origin.recorded.config.name.clone())),
+        Loaded::Absent => {
+            damaged.push("previous: the configuration that it names is gone".to_owned());
+            Ok(None)
         }
-    };
-    let image = observe::read(disk, CURRENT_IMAGE)?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
-    Ok(Status {
-        config,
-        image: image.filter(|image| !image.is_empty()),
-        previous,
-        awaits_reboot: last.as_ref().is_some_and(|last| last.reboot && last.boot == boot),
-        busy: view.busy()?,
-        forced: observe::forced(disk)?,
-        open,
-        done,
-        last,
-        damaged,
-    })
+        Loaded::Damaged { aside, why } => {
+            damaged.push(format!("{aside}: {why}"));
+            Ok(None)
+        }
+    }
 }
 
 fn record<D: Disk, T: DeserializeOwned>(

@@ -4,6 +4,7 @@
 //! look at what is there.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ostler_core::file_contexts::{FileContexts, FileKind};
 use ostler_core::ignition::{File, Limits, Unit};
@@ -91,7 +92,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// A file of the agent's own with this text.
-    pub(crate) fn record(&self, path: &str, contents: Secret<Vec<u8>>) -> Result<Write, Trouble> {
+    pub(crate) fn record(&self, path: &str, contents: Arc<Secret<Vec<u8>>>) -> Result<Write, Trouble> {
         self.write(RootPath::new(path).map_err(Trouble::path(path))?, contents, TEXT)
     }
 
@@ -99,9 +100,14 @@ impl<'a> Wanted<'a> {
         self.write(path, Secret::new(text.expose().clone().into_bytes()), TEXT)
     }
 
-    fn write(&self, path: RootPath, contents: Secret<Vec<u8>>, attributes: Attributes) -> Result<Write, Trouble> {
+    fn write(
+        &self,
+        path: RootPath,
+        contents: impl Into<Arc<Secret<Vec<u8>>>>,
+        attributes: Attributes,
+    ) -> Result<Write, Trouble> {
         let label = self.label(&path, FileKind::File);
-        Ok(Write { path, contents, attributes, label })
+        Ok(Write { path, contents: contents.into(), attributes, label })
     }
 
     pub(crate) fn label(&self, path: &RootPath, kind: FileKind) -> Option<String> {

@@ -5,6 +5,9 @@ use std::io;
 use ostler_core::disruption::PolicyFileError;
 use ostler_core::ignition::ContentsError;
 use ostler_core::machine_config::ConfigError;
+use ostler_core::os::backend::Backend;
+use ostler_core::os::goal::{Impossible, Mismatch};
+use ostler_core::os::preflight::{self, Finding, Severity, Verdict};
 use ostler_core::protocol::Class;
 use ostler_core::refusal::Refusal;
 
@@ -14,6 +17,7 @@ use crate::disk::{PathError, RootPath};
 use crate::journal::JournalError;
 use crate::machine::ManagerError;
 use crate::originals::{OriginalsError, PackageError};
+use crate::os::OsError;
 use crate::systemd::offline::OfflineError;
 
 /// What kept a transaction from its end, or from beginning. Never holds contents.
@@ -84,6 +88,46 @@ pub enum Trouble {
     /// No backend for the operating system.
     #[error("the plan changes the operating system, and nothing on this machine can")]
     OperatingSystem,
+    /// No deployment can be what the target wants.
+    #[error("the target's operating system cannot be had")]
+    Impossible {
+        /// Why.
+        source: Impossible,
+        /// What to write instead, where that is known.
+        remedy: Option<String>,
+    },
+    /// The operating system could not be changed.
+    #[error(transparent)]
+    Os(#[from] OsError),
+    /// Something stands in the way of a new operating system.
+    #[error("{}", told(.0))]
+    Preflight(Vec<Finding>),
+    /// What was staged is not what was wanted.
+    #[error("{backend} made another deployment than the one it was asked for")]
+    Misstaged {
+        /// Who made it.
+        backend: Backend,
+        /// In what it differs.
+        source: Mismatch,
+    },
+    /// The machine has restarted, but not into the new deployment.
+    #[error("the machine restarted into another operating system than the one that was staged{failure}")]
+    NotBooted {
+        /// In what it differs.
+        source: Mismatch,
+        /// What the machine said when it went down, behind a colon.
+        failure: String,
+        /// Whether the new one was there to be booted, or could not be finished, and was not just lost with the power.
+        there: bool,
+    },
+    /// A transaction waits for the machine to restart.
+    #[error("the change from {from:?} to {to:?} waits for the machine to restart")]
+    AwaitsReboot {
+        /// From where.
+        from: String,
+        /// To where.
+        to: String,
+    },
     /// There is nothing to go back to.
     #[error("no earlier configuration is kept on this machine")]
     NoPrevious,
@@ -163,6 +207,17 @@ pub enum Trouble {
     },
 }
 
+/// What is in the way; the rest is only worth knowing.
+fn obstacles(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| finding.severity != Severity::Note)
+}
+
+fn told(findings: &[Finding]) -> String {
+    let lines: Vec<String> =
+        obstacles(findings).map(|finding| format!("{}: {}", finding.subject, finding.cause)).collect();
+    format!("the new operating system cannot be had: {}", lines.join("; "))
+}
+
 impl From<Refusal> for Trouble {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
@@ -194,12 +249,19 @@ impl Trouble {
             | Self::NotInConfig { .. }
             | Self::TooMuchDisplaced { .. }
             | Self::OperatingSystem
+            | Self::Impossible { .. }
             | Self::NoPrevious
             | Self::Batch(BatchError::Refused { .. } | BatchError::TooMany { .. })
             | Self::Offline(_) => Class::Refusal,
-            Self::PlanChanged { .. } | Self::PasswordLock | Self::Journal(JournalError::Busy { .. }) => {
-                Class::Transient
-            }
+            Self::Os(error) => error.class(),
+            Self::Preflight(findings) => match preflight::verdict(findings) {
+                Verdict::Later => Class::Transient,
+                Verdict::Go | Verdict::Refused => Class::Refusal,
+            },
+            Self::PlanChanged { .. }
+            | Self::AwaitsReboot { .. }
+            | Self::PasswordLock
+            | Self::Journal(JournalError::Busy { .. }) => Class::Transient,
             Self::Manager(error) if error.transient => Class::Transient,
             _ => Class::Inoperable,
         }
@@ -242,6 +304,19 @@ impl Trouble {
             Self::OperatingSystem => {
                 "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
             }
+            Self::Impossible { remedy: Some(remedy), .. } => return Some(remedy.clone()),
+            Self::Impossible { source: Impossible::Image(_), .. } => "correct osImageURL or the extensions image",
+            Self::Impossible { source: Impossible::Pages64k, .. } => {
+                "use kernelType: default or realtime on this machine"
+            }
+            Self::Os(error) => return Some(error.remedy()),
+            Self::Preflight(findings) => {
+                let remedies: Vec<&str> = obstacles(findings).map(|finding| finding.remedy.as_str()).collect();
+                return Some(remedies.join("; "));
+            }
+            Self::Misstaged { .. } => "see what \"ostler status\" says of the deployments, then try again",
+            Self::NotBooted { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\" and the boot menu's default",
+            Self::AwaitsReboot { .. } => "run \"ostler reboot\", or take the change back with \"ostler rollback\"",
             Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
             Self::PlanChanged { .. } => "make the plan again: another change came first",
             Self::Interrupted { .. } => "run \"ostler recover\"",

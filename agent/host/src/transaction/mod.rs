@@ -8,11 +8,14 @@ mod error;
 use ostler_core::desired::Desired;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
+use ostler_core::os::goal::OsChange;
 use ostler_core::plan::{Plan, plan, undo};
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose};
+
+use crate::os::Told;
 
 pub use error::Trouble;
 
@@ -31,13 +34,21 @@ pub trait World {
     fn save(&self, entry: Entry<'_, Self::Way>) -> Result<(), Trouble>;
 
     /// Makes one phase happen; gives how many things it changed. Doing it again, whatever interrupted it, ends the same.
-    fn run(&self, way: &Self::Way, phase: Phase) -> Result<usize, Trouble>;
+    /// What takes its time is told on the way.
+    fn run(&self, way: &Self::Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble>;
 
     /// Whether a phase has nothing to do, now or when it is asked again, so that not even that needs to be noted.
     fn is_idle(&self, way: &Self::Way, phase: Phase) -> bool;
 
     /// What the way leaves out on this kind of machine, and whether the machine has to restart.
     fn omissions(&self, way: &Self::Way) -> (Vec<Step>, bool);
+
+    /// What the way does to the operating system.
+    fn os(&self, way: &Self::Way) -> Option<OsChange>;
+
+    /// Whether the way is not at its end before the machine has restarted, because that is what changes the operating
+    /// system.
+    fn awaits_reboot(&self, way: &Self::Way) -> Result<bool, Trouble>;
 
     /// Now, in seconds since 1970.
     fn now(&self) -> u64;
@@ -91,8 +102,10 @@ pub struct Journey<'a> {
     pub leaving: &'a Recorded,
     /// Phases that were done before.
     pub done: &'a [Phase],
-    /// The boot in which the transaction began.
+    /// The boot in which the transaction began; empty when it has not.
     pub boot: &'a str,
+    /// What it does to the operating system, once that is settled.
+    pub os: Option<&'a OsChange>,
 }
 
 /// What is made durable.
@@ -113,15 +126,17 @@ pub enum Entry<'a, W> {
     TurnBack(&'a Open),
     /// A phase is done.
     Done(Direction, Phase),
+    /// Only the restart is missing.
+    Await(&'a Open),
     /// It has ended.
     Finish(&'a Finished),
 }
 
 /// Phases of a way to the new configuration.
-const FORWARD: &[Phase] = &[Phase::Preserve, Phase::Write, Phase::Tidy, Phase::Units, Phase::Services];
+const FORWARD: &[Phase] = &[Phase::Stage, Phase::Preserve, Phase::Write, Phase::Tidy, Phase::Units, Phase::Services];
 
 /// Phases of a way back: what was kept aside is put back by the writing.
-const BACK: &[Phase] = &[Phase::Write, Phase::Units, Phase::Services];
+const BACK: &[Phase] = &[Phase::Stage, Phase::Write, Phase::Units, Phase::Services];
 
 /// Where progress is told.
 pub type Listener<'l> = &'l mut dyn FnMut(Progress);
@@ -174,6 +189,9 @@ pub fn settled(world: &impl World) -> Result<Snapshot, Trouble> {
     let snapshot = world.observe()?;
     match snapshot.interrupted {
         None => Ok(snapshot),
+        Some(Interrupted { open, .. }) if open.awaits_end_of.as_ref() == Some(&world.boot()) => {
+            Err(Trouble::AwaitsReboot { from: open.from, to: open.to })
+        }
         Some(Interrupted { open, .. }) => Err(Trouble::Interrupted { from: open.from, to: open.to }),
     }
 }
@@ -215,6 +233,7 @@ impl Proposal {
             leaving: &self.origin,
             done: &[],
             boot: "",
+            os: None,
         }
     }
 }
@@ -238,6 +257,9 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
         boot: world.boot(),
         began: world.now(),
         reason: None,
+        target_failed: false,
+        os: world.os(&way),
+        awaits_end_of: None,
     };
     tell(listener, Direction::Forward, Phase::Begin);
     begin(world, Entry::Begin { open: &open, way: &way, next: &proposal.next })?;
@@ -277,12 +299,33 @@ fn forward<W: World>(
         Err(trouble) => trouble,
         finished => return finished,
     };
-    let open = &mut interrupted.open;
-    open.direction = Direction::Back;
-    open.reason = Some(trouble.reason());
+    interrupted.open.target_failed = matches!(trouble, Trouble::NotBooted { there: true, .. });
+    turn_back(world, &mut interrupted, trouble.reason(), listener)
+}
+
+fn turn_back(
+    world: &impl World,
+    interrupted: &mut Interrupted,
+    reason: String,
+    listener: Listener<'_>,
+) -> Result<Finished, Trouble> {
+    interrupted.open.direction = Direction::Back;
+    interrupted.open.reason = Some(reason.clone());
+    interrupted.open.awaits_end_of = None;
     interrupted.done.clear();
-    let turned = world.save(Entry::TurnBack(&interrupted.open)).and_then(|()| back(world, &interrupted, listener));
-    turned.map_err(|second| Trouble::Unsettled { first: trouble.reason(), second: Box::new(second) })
+    let turned = world.save(Entry::TurnBack(&interrupted.open)).and_then(|()| back(world, interrupted, listener));
+    turned.map_err(|second| Trouble::Unsettled { first: reason, second: Box::new(second) })
+}
+
+/// Takes back a change that only awaits the restart; `None` when there is none.
+pub fn withdraw(world: &impl World, reason: &str, listener: Listener<'_>) -> Result<Option<Finished>, Trouble> {
+    let Some(mut interrupted) = world.observe()?.interrupted else { return Ok(None) };
+    let open = &interrupted.open;
+    let waits = open.direction == Direction::Forward && open.awaits_end_of.as_ref() == Some(&world.boot());
+    if !waits {
+        return Ok(None);
+    }
+    turn_back(world, &mut interrupted, reason.to_owned(), listener).map(Some)
 }
 
 fn travel_forward<W: World>(
@@ -304,6 +347,7 @@ fn travel_forward<W: World>(
         leaving,
         done: &interrupted.done,
         boot: &open.boot,
+        os: open.os.as_ref(),
     };
     travel(world, open, &journey, way, listener)
 }
@@ -320,6 +364,7 @@ fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) 
         leaving: interrupted.next.as_ref().unwrap_or(target),
         done: &interrupted.done,
         boot: &open.boot,
+        os: open.os.as_ref(),
     };
     travel(world, open, &journey, None, listener)
 }
@@ -340,7 +385,8 @@ fn travel<W: World>(
     let mut changed = 0;
     for phase in phases.iter().filter(|phase| !journey.done.contains(phase)) {
         tell(listener, direction, *phase);
-        changed += world.run(&way, *phase)?;
+        let mut told = |line: &str| listener(Progress { direction, phase: *phase, subject: Some(line.to_owned()) });
+        changed += world.run(&way, *phase, &mut told)?;
         let noted = world.save(Entry::Done(direction, *phase));
         // A way back can be travelled again from its start, so a note for which there is no room is not missed.
         if direction == Direction::Forward {
@@ -348,12 +394,28 @@ fn travel<W: World>(
         }
     }
     tell(listener, direction, Phase::Commit);
-    let (left_out, reboot) = world.omissions(&way);
+    let mut finished = finished(world, open, &way, direction);
+    finished.changed = changed;
+    if world.awaits_reboot(&way)? {
+        finished.reboot = true;
+        finished.ending = Ending::AwaitsReboot { reason: open.reason.clone() };
+        world.save(Entry::Await(&Open { awaits_end_of: Some(world.boot()), ..open.clone() }))?;
+        return Ok(finished);
+    }
+    world.save(Entry::Finish(&finished)).map_err(|second| Trouble::Unsettled {
+        first: "everything is in place, but that could not be recorded".to_owned(),
+        second: Box::new(second),
+    })?;
+    Ok(finished)
+}
+
+fn finished<W: World>(world: &W, open: &Open, way: &W::Way, direction: Direction) -> Finished {
+    let (left_out, reboot) = world.omissions(way);
     let ending = match direction {
         Direction::Forward => Ending::Applied,
         Direction::Back => Ending::Undone { reason: open.reason.clone().unwrap_or_default() },
     };
-    let finished = Finished {
+    Finished {
         purpose: open.purpose,
         from: open.from.clone(),
         to: open.to.clone(),
@@ -361,15 +423,12 @@ fn travel<W: World>(
         began: open.began,
         ended: world.now(),
         boot: world.boot(),
-        reboot,
+        // A change of the operating system that is at its end has been booted.
+        reboot: reboot && (open.os.is_none() || open.boot == world.boot()),
         left_out,
-        changed,
-    };
-    world.save(Entry::Finish(&finished)).map_err(|second| Trouble::Unsettled {
-        first: "everything is in place, but that could not be recorded".to_owned(),
-        second: Box::new(second),
-    })?;
-    Ok(finished)
+        changed: 0,
+        boot_loader: None,
+    }
 }
 
 fn tell(listener: Listener<'_>, direction: Direction, phase: Phase) {

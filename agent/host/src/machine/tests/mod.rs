@@ -1,6 +1,7 @@
 //! Transactions on a disk in memory, through the very code that runs on a node.
 
 mod crashes;
+mod deployments;
 mod drift;
 mod generate;
 mod labels;
@@ -25,9 +26,10 @@ use crate::transaction::{self, Trouble, World};
 /// Day 20000, noon.
 const NOON: u64 = 20_000 * 86_400 + 43_200;
 
-fn surroundings() -> Surroundings {
+fn surroundings<'d>() -> Surroundings<'d> {
     Surroundings {
         manager: None,
+        os: None,
         root: None,
         live: false,
         root_user: true,
