@@ -4,13 +4,17 @@
 //! be asked for is `ostler_core::protocol`'s.
 #![forbid(unsafe_code)]
 
+mod bootloader;
 mod incoming;
 pub mod machine;
+pub mod os;
 pub mod panics;
 mod peer;
+mod restart;
 mod session;
 mod socket;
 mod stop;
+pub mod sysroot;
 
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::transaction::Progress;

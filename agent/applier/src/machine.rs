@@ -9,21 +9,27 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Uid;
 use ostler_core::document;
+use ostler_core::os::backend::Backend;
+use ostler_core::os::state::OsState;
 use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed};
 use ostler_core::recorded::Recorded;
-use ostler_core::transaction::Progress;
+use ostler_core::status::Status;
+use ostler_core::transaction::{Direction, Ending, Open, Progress};
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{self, Machine as World, Manager, Surroundings, Systemd};
+use ostler_host::os::{OsHost, Sysroot};
 use ostler_host::systemd::bus::Limits;
 use ostler_host::transaction::{self, Proposal, Trouble, World as _};
 use serde_json::{Map, Value};
 
-use crate::Work;
+use crate::os::LiveOs;
+use crate::sysroot::Libostree;
+use crate::{Work, bootloader, restart};
 
 /// One call to systemd, which answers at once or not at all.
-const CALL: Duration = Duration::from_secs(30);
+pub(crate) const CALL: Duration = Duration::from_secs(30);
 /// One job of systemd's: services take their time to stop.
-const JOB: Duration = Duration::from_secs(300);
+pub(crate) const JOB: Duration = Duration::from_secs(300);
 
 /// One machine, by its root directory.
 #[derive(Debug)]
@@ -34,7 +40,7 @@ pub struct Machine {
 
 /// How much of the machine a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+pub(crate) enum Need {
     /// Its files.
     Files,
     /// Its service manager too, if it answers.
@@ -51,16 +57,26 @@ impl Machine {
 
     fn answer(&self, request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, Refused> {
         let disk = self.disk()?;
+        match request {
+            Request::Reboot { check, soft } => return restart::answer(self, &disk, check, soft),
+            Request::Bootloader { action, accepted } => return bootloader::answer(self, &disk, action, accepted),
+            _ => {}
+        }
         if matches!(request, Request::Status) {
-            return Ok(Reply::Status(Box::new(machine::status(&disk, &boot())?)));
+            let mut status = machine::status(&disk, &boot())?;
+            self.add_os(&mut status);
+            if self.live {
+                restart::settle(&mut status);
+            }
+            return Ok(Reply::Status(Box::new(status)));
         }
         let world = match request {
-            Request::Observe => World::look(&disk, self.surroundings(Need::Files)?)?,
+            Request::Observe => World::look(&disk, self.surroundings(&disk, Need::Files)?)?,
             Request::Check(_) | Request::Drift | Request::Rollback { check: true, .. } => {
-                World::look(&disk, self.surroundings(Need::ServicesIfThere)?)?
+                World::look(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?
             }
-            Request::Recover => World::open(&disk, self.surroundings(Need::ServicesIfThere)?)?,
-            _ => World::open(&disk, self.surroundings(Need::Services)?)?,
+            Request::Recover => World::open(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?,
+            _ => World::open(&disk, self.surroundings(&disk, Need::Services)?)?,
         };
         Ok(match request {
             Request::Observe => Reply::Observed(self.observe(&world)?),
@@ -68,11 +84,48 @@ impl Machine {
             Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
             Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
             Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
-            Request::Recover => transaction::recover(&world, progress)?.map_or(Reply::Nothing, Reply::Finished),
+            Request::Recover => self.recover(&world, &disk, progress)?,
+            Request::Withdraw => {
+                let withdrawn = transaction::withdraw(&world, "it was taken back before the restart", progress)?;
+                withdrawn.map_or(Reply::Nothing, Reply::Finished)
+            }
             Request::Drift => Reply::Drift(world.drift()?),
             Request::Repair => finished(&world, world.propose_repair()?, progress)?,
-            Request::Status => Reply::Nothing,
+            Request::Status | Request::Reboot { .. } | Request::Bootloader { .. } => Reply::Nothing,
         })
+    }
+
+    fn recover(
+        &self,
+        world: &World<'_, RootDisk>,
+        disk: &RootDisk,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Reply, Trouble> {
+        let changes_os = world.observe()?.interrupted.is_some_and(|found| found.open.os.is_some());
+        let Some(mut finished) = transaction::recover(world, progress)? else { return Ok(Reply::Nothing) };
+        if self.live && changes_os && finished.ending == Ending::Applied {
+            finished.boot_loader = bootloader::follow(disk);
+        }
+        Ok(Reply::Finished(finished))
+    }
+
+    /// A status without the operating system is better than none.
+    fn add_os(&self, status: &mut Status) {
+        let Some(sysroot) = Libostree::at(&self.root) else { return };
+        match sysroot.read() {
+            Ok(state) => status.os = OsState { backend: self.backend(), ..state },
+            Err(error) => status.os_unknown = Some(causes(&error).join(": ")),
+        }
+    }
+
+    fn backend(&self) -> Option<Backend> {
+        let disk = self.disk().ok().filter(|_| self.live)?;
+        LiveOs::of(&disk, &self.root)?.usual_backend()
+    }
+
+    /// Whether this is the machine the process runs on.
+    pub(crate) const fn is_live(&self) -> bool {
+        self.live
     }
 
     fn disk(&self) -> Result<RootDisk, Refused> {
@@ -83,9 +136,10 @@ impl Machine {
         })
     }
 
-    fn surroundings(&self, need: Need) -> Result<Surroundings, Refused> {
+    pub(crate) fn surroundings<'d>(&'d self, disk: &'d RootDisk, need: Need) -> Result<Surroundings<'d>, Refused> {
         Ok(Surroundings {
             manager: self.manager(need)?,
+            os: if self.live { LiveOs::of(disk, &self.root).map(|os| Box::new(os) as Box<dyn OsHost>) } else { None },
             root: Some(self.root.clone()),
             live: self.live,
             root_user: Uid::effective().is_root(),
@@ -104,9 +158,8 @@ impl Machine {
             Ok(systemd) => Ok(Some(Box::new(systemd))),
             Err(_) if need == Need::ServicesIfThere => Ok(None),
             Err(error) => {
-                let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |&error| error.source());
                 let mut reasons = vec!["systemd cannot be asked over the system bus".to_owned()];
-                reasons.extend(causes.map(ToString::to_string));
+                reasons.extend(causes(&error));
                 let remedy = "see \"systemctl status dbus\"; for files alone, give --root DIR";
                 Err(Refused::early(Class::Transient, reasons, remedy))
             }
@@ -124,9 +177,16 @@ impl Machine {
             previous: snapshot.previous.as_ref().map(had),
             forced: snapshot.forced,
             live: self.live,
+            awaiting: snapshot.interrupted.as_ref().and_then(|found| awaited(&found.open, &world.boot())),
             interrupted: snapshot.interrupted.is_some(),
         })
     }
+}
+
+/// Where a change leads that only waits for this boot to end.
+fn awaited(open: &Open, boot: &str) -> Option<String> {
+    let waits = open.direction == Direction::Forward && open.awaits_end_of.as_deref() == Some(boot);
+    waits.then(|| open.to.clone())
 }
 
 fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
@@ -164,11 +224,11 @@ impl Work for Machine {
 
 /// Why a request came to nothing.
 #[derive(Debug)]
-struct Refused(Failure);
+pub(crate) struct Refused(pub(crate) Failure);
 
 impl Refused {
     /// Before a transaction is begun, everything is as it was.
-    fn early(class: Class, reasons: Vec<String>, remedy: &str) -> Self {
+    pub(crate) fn early(class: Class, reasons: Vec<String>, remedy: &str) -> Self {
         Self(Failure { class, reasons, remedy: Some(remedy.to_owned()), unchanged: true })
     }
 }
@@ -182,6 +242,10 @@ impl From<Trouble> for Refused {
             unchanged: trouble.unchanged(),
         })
     }
+}
+
+pub(crate) fn causes(error: &dyn std::error::Error) -> Vec<String> {
+    std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string).collect()
 }
 
 /// This boot of the machine that the process runs on.

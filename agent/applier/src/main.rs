@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser};
 use ostler_applier::machine::Machine;
+use ostler_applier::sysroot::Change;
 use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_systemd, outlive_the_terminal, panics};
 
 /// The root half of the Ostler node agent; "ostler" starts it when there is work
 #[derive(Debug, Parser)]
 #[command(name = "ostler-applier", version, max_term_width = 100)]
-#[command(group = ArgGroup::new("peer").required(true).args(["stdio", "socket"]))]
+#[command(group = ArgGroup::new("peer").required(true).args(["stdio", "socket", "sysroot"]))]
 struct Arguments {
     /// Serve one peer at standard input and output, until it closes them
     #[arg(long)]
@@ -22,6 +23,9 @@ struct Arguments {
     /// Serve peers in turn at the sockets systemd passes
     #[arg(long)]
     socket: bool,
+    /// Make the one change of the deployments at this root that standard input orders; for this program's own use
+    #[arg(long, value_name = "DIR", conflicts_with = "root", hide = true)]
+    sysroot: Option<PathBuf>,
     /// Work on the files under this directory instead of on this machine
     #[arg(long, value_name = "DIR", conflicts_with = "socket")]
     root: Option<PathBuf>,
@@ -36,7 +40,11 @@ struct Arguments {
 fn main() -> ExitCode {
     panics::keep_quiet();
     let arguments = Arguments::parse();
-    let result = if arguments.socket { serve_sockets(&arguments) } else { serve_standard_streams(&arguments) };
+    let result = match &arguments.sysroot {
+        Some(root) => Change::from_standard_input(root),
+        None if arguments.socket => serve_sockets(&arguments),
+        None => serve_standard_streams(&arguments),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

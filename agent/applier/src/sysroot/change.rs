@@ -1,0 +1,134 @@
+//! Changes of deployments, made by a process that does nothing else.
+
+use std::error::Error;
+use std::io::Read;
+use std::path::Path;
+
+use ostree::gio::Cancellable;
+use ostree::{Deployment, SysrootDeployTreeOpts, gio, glib};
+use serde::{Deserialize, Serialize};
+
+/// An order is a line of kernel arguments at most.
+const MOST_ORDER: u64 = 1 << 20;
+const NEVER: Option<&Cancellable> = None;
+
+/// What can be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "camelCase", deny_unknown_fields)]
+pub enum Change {
+    /// Stage what is staged, or booted, with other kernel arguments.
+    Restage {
+        /// All of them.
+        kargs: Vec<String>,
+    },
+    /// Stage a deployment that is there, with the booted one's `/etc`.
+    Again {
+        /// Where it belongs.
+        stateroot: String,
+        /// Its commit.
+        checksum: String,
+        /// Which of those of that commit.
+        serial: u32,
+    },
+    /// Drop the staged deployment.
+    Discard,
+    /// Have the boot loader start the booted deployment by itself.
+    Stay,
+    /// Drop the rollback deployment, unless it is pinned.
+    Forget,
+}
+
+impl Change {
+    /// Makes the change that standard input orders.
+    pub fn from_standard_input(root: &Path) -> Result<(), Box<dyn Error>> {
+        let mut text = Vec::new();
+        std::io::stdin().lock().take(MOST_ORDER).read_to_end(&mut text)?;
+        let change: Self = serde_json::from_slice(&text)?;
+        Ok(change.make(root)?)
+    }
+
+    fn make(&self, root: &Path) -> Result<(), glib::Error> {
+        let sysroot = ostree::Sysroot::new(Some(&gio::File::for_path(root)));
+        sysroot.initialize_with_mount_namespace(NEVER)?;
+        // Waits for whoever changes deployments now; the lock ends with this process.
+        sysroot.lock()?;
+        sysroot.load(NEVER)?;
+        match self {
+            Self::Restage { kargs } => restage(&sysroot, kargs),
+            Self::Again { stateroot, checksum, serial } => {
+                let wanted = |deployment: &&Deployment| {
+                    deployment.osname() == *stateroot
+                        && deployment.csum() == *checksum
+                        && u32::try_from(deployment.deployserial()) == Ok(*serial)
+                };
+                let deployments = sysroot.deployments();
+                match deployments.iter().find(wanted) {
+                    Some(deployment) => again(&sysroot, deployment),
+                    None => Err(glib::Error::new(gio::IOErrorEnum::NotFound, "the deployment is gone")),
+                }
+            }
+            Self::Discard => discard(&sysroot),
+            Self::Stay => stay(&sysroot),
+            Self::Forget => forget(&sysroot),
+        }
+    }
+}
+
+fn restage(sysroot: &ostree::Sysroot, kargs: &[String]) -> Result<(), glib::Error> {
+    let booted = sysroot.require_booted_deployment()?;
+    let base = sysroot.staged_deployment().unwrap_or_else(|| booted.clone());
+    stage(sysroot, &base, &booted, kargs)
+}
+
+fn again(sysroot: &ostree::Sysroot, deployment: &Deployment) -> Result<(), glib::Error> {
+    let booted = sysroot.require_booted_deployment()?;
+    stage(sysroot, deployment, &booted, &super::read::kargs(deployment))
+}
+
+fn stage(
+    sysroot: &ostree::Sysroot,
+    base: &Deployment,
+    booted: &Deployment,
+    kargs: &[String],
+) -> Result<(), glib::Error> {
+    let arguments: Vec<&str> = kargs.iter().map(String::as_str).collect();
+    let options = SysrootDeployTreeOpts { override_kernel_argv: Some(&arguments), ..Default::default() };
+    let origin = base.origin();
+    if let Some(origin) = &origin {
+        Deployment::origin_remove_transient_state(origin);
+    }
+    let (name, commit) = (base.osname(), base.csum());
+    sysroot.stage_tree_with_options(Some(&name), &commit, origin.as_ref(), Some(booted), &options, NEVER)?;
+    Ok(())
+}
+
+fn discard(sysroot: &ostree::Sysroot) -> Result<(), glib::Error> {
+    let deployments = sysroot.deployments();
+    let kept: Vec<Deployment> = deployments.iter().filter(|deployment| !deployment.is_staged()).cloned().collect();
+    if kept.len() == deployments.len() {
+        return Ok(());
+    }
+    sysroot.write_deployments(&kept, NEVER)?;
+    sysroot.cleanup(NEVER)
+}
+
+fn stay(sysroot: &ostree::Sysroot) -> Result<(), glib::Error> {
+    let booted = sysroot.require_booted_deployment()?;
+    let mut deployments = sysroot.deployments();
+    if deployments.first().is_some_and(|first| first.equal(&booted)) {
+        return Ok(());
+    }
+    deployments.retain(|other| !other.equal(&booted));
+    deployments.insert(0, booted);
+    sysroot.write_deployments(&deployments, NEVER)
+}
+
+fn forget(sysroot: &ostree::Sysroot) -> Result<(), glib::Error> {
+    let deployments = sysroot.deployments();
+    let Some(rollback) = super::read::rollback(sysroot, &deployments).filter(|rollback| !rollback.is_pinned()) else {
+        return Ok(());
+    };
+    let kept: Vec<Deployment> = deployments.iter().filter(|other| !other.equal(&rollback)).cloned().collect();
+    sysroot.write_deployments(&kept, NEVER)?;
+    sysroot.cleanup(NEVER)
+}

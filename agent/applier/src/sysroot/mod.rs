@@ -1,0 +1,84 @@
+//! The deployments of a machine through libostree.
+//!
+//! Owns everything of libostree: nothing of it leaves this module but plain data. Reading happens in place. Changing
+//! happens in a process of its own, because libostree then takes a mount namespace for all of its process.
+
+mod change;
+mod read;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ostler_core::os::state::{Installed, OsState};
+use ostler_host::os::{OsError, Sysroot};
+
+pub use change::Change;
+
+/// What is kept of the words of a change that failed.
+const MOST_WORDS: usize = 4096;
+
+/// The sysroot of a machine by its root directory.
+#[derive(Clone, Debug)]
+pub struct Libostree {
+    root: PathBuf,
+}
+
+impl Libostree {
+    /// The sysroot at a root directory; none where there is no ostree repository.
+    pub fn at(root: &Path) -> Option<Self> {
+        root.join("ostree/repo").is_dir().then(|| Self { root: root.to_owned() })
+    }
+
+    fn change(&self, action: &'static str, change: &Change) -> Result<(), OsError> {
+        let failed = |source| OsError::Sysroot { action, source };
+        let order = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;
+        let program = std::env::current_exe().map_err(|error| failed(error.into()))?;
+        let mut child = Command::new(program)
+            .arg("--sysroot")
+            .arg(&self.root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(error.into()))?;
+        if let Some(mut input) = child.stdin.take() {
+            // A child that did not read it says why.
+            let _ = input.write_all(&order);
+        }
+        let ended = child.wait_with_output().map_err(|error| failed(error.into()))?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let words = String::from_utf8_lossy(&ended.stderr);
+        let tail: String = words.trim().chars().rev().take(MOST_WORDS).collect::<Vec<_>>().into_iter().rev().collect();
+        Err(failed(if tail.is_empty() { ended.status.to_string() } else { tail }.into()))
+    }
+}
+
+impl Sysroot for Libostree {
+    fn read(&self) -> Result<OsState, OsError> {
+        read::state(&self.root).map_err(|error| OsError::Sysroot { action: "read", source: Box::new(error) })
+    }
+
+    fn restage(&self, kargs: &[String]) -> Result<(), OsError> {
+        self.change("stage", &Change::Restage { kargs: kargs.to_vec() })
+    }
+
+    fn stage_again(&self, deployment: &Installed) -> Result<(), OsError> {
+        let Installed { stateroot, checksum, serial, .. } = deployment.clone();
+        self.change("stage", &Change::Again { stateroot, checksum, serial })
+    }
+
+    fn stay(&self) -> Result<(), OsError> {
+        self.change("reorder", &Change::Stay)
+    }
+
+    fn discard(&self) -> Result<(), OsError> {
+        self.change("unstage", &Change::Discard)
+    }
+
+    fn forget(&self) -> Result<(), OsError> {
+        self.change("clean up", &Change::Forget)
+    }
+}

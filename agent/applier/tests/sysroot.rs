@@ -1,0 +1,150 @@
+//! Deployments of a real sysroot, made by the `ostree` command and read through libostree.
+#![cfg(test)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ostler_applier::sysroot::Libostree;
+use ostler_core::os::state::{Installed, OsState};
+use ostler_host::os::Sysroot;
+
+const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/// A sysroot in a temporary directory, or nothing, loudly, where `ostree` is missing.
+fn sysroot() -> Option<tempfile::TempDir> {
+    let there =
+        Command::new("ostree").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !there {
+        assert!(std::env::var_os("OSTLER_REQUIRE_SYSTEMD").is_none(), "the ostree command is missing");
+        eprintln!("SKIPPED: tests with a real sysroot: the ostree command is missing");
+        return None;
+    }
+    let root = tempfile::tempdir().unwrap();
+    ostree(root.path(), &["admin", "init-fs", "--modern", "SYSROOT"]);
+    ostree(root.path(), &["admin", "os-init", "--sysroot=SYSROOT", "host"]);
+    ostree(root.path(), &["config", "--repo=SYSROOT/ostree/repo", "set", "sysroot.bootloader", "none"]);
+    Some(root)
+}
+
+fn ostree(root: &Path, arguments: &[&str]) {
+    let root = root.to_str().unwrap();
+    let arguments: Vec<String> = arguments.iter().map(|argument| argument.replace("SYSROOT", root)).collect();
+    // Deployments would be immutable even for root, who has to remove them afterwards.
+    let ended =
+        Command::new("ostree").args(&arguments).env("OSTREE_SYSROOT_DEBUG", "mutable-deployments").output().unwrap();
+    assert!(ended.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// Commits a tree as the smallest operating system there can be.
+fn commit(root: &Path, version: &str, extra: &[&str]) {
+    let tree = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("usr/lib/modules/6.0/vmlinuz", version),
+        ("usr/lib/modules/6.0/initramfs.img", "initramfs"),
+        ("usr/lib/os-release", "ID=rhcos\n"),
+        ("usr/etc/default", "x"),
+    ] {
+        let at = tree.path().join(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, text).unwrap();
+    }
+    let (tree, subject) =
+        (format!("--tree=dir={}", tree.path().display()), format!("--add-metadata-string=version={version}"));
+    let fixed = ["commit", "--repo=SYSROOT/ostree/repo", "--branch=os", "--bootable", "--canonical-permissions"];
+    ostree(root, &[&fixed[..], &[tree.as_str(), subject.as_str()], extra].concat());
+}
+
+fn deploy(root: &Path, origin: &str, kargs: &[&str]) {
+    let file = root.join("the.origin");
+    fs::write(&file, origin).unwrap();
+    let origin = format!("--origin-file={}", file.display());
+    let kargs: Vec<String> = kargs.iter().map(|argument| format!("--karg-append={argument}")).collect();
+    let kargs: Vec<&str> = kargs.iter().map(String::as_str).collect();
+    ostree(
+        root,
+        &[&["admin", "deploy", "--sysroot=SYSROOT", "--os=host", "--retain", &origin][..], &kargs, &["os"]].concat(),
+    );
+}
+
+fn read(root: &Path) -> OsState {
+    Libostree::at(root).unwrap().read().unwrap()
+}
+
+#[test]
+fn a_directory_without_a_repository_has_no_deployments() {
+    assert!(Libostree::at(tempfile::tempdir().unwrap().path()).is_none());
+}
+
+#[test]
+fn an_empty_sysroot_has_none_either() {
+    let Some(root) = sysroot() else { return };
+    assert_eq!(read(root.path()), OsState::default());
+}
+
+#[test]
+fn deployments_are_read_as_they_are() {
+    let Some(root) = sysroot() else { return };
+    commit(root.path(), "1", &[]);
+    deploy(root.path(), "[origin]\nrefspec=os\n", &["root=LABEL=root", "ro", "console=tty0", "console=ttyS0"]);
+    let digest = format!("--add-metadata-string=ostree.manifest-digest={DIGEST}");
+    commit(root.path(), "2", &[&digest]);
+    let image = format!("registry.example/os@{DIGEST}");
+    let origin = format!(
+        "[origin]\ncontainer-image-reference=ostree-unverified-registry:{image}\n\n\
+         [packages]\nrequested=usbguard;htop;\n\n[overrides]\nremove=kernel;kernel-core;\n"
+    );
+    deploy(root.path(), &origin, &["a=\"b c\"", "quiet", "quiet"]);
+    ostree(root.path(), &["admin", "pin", "--sysroot=SYSROOT", "1"]);
+
+    let state = read(root.path());
+    assert_eq!((&state.booted, &state.staged), (&None, &None));
+    let [new, old] = &state.deployments[..] else { panic!("{state:?}") };
+    let words = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(new.image.as_deref(), Some(image.as_str()));
+    assert_eq!(new.digest.as_deref(), Some(DIGEST));
+    assert_eq!((new.version.as_deref(), new.stateroot.as_str(), new.pinned), (Some("2"), "host", false));
+    assert_eq!(new.packages, words(&["usbguard", "htop"]));
+    assert_eq!(new.removals, words(&["kernel", "kernel-core"]));
+    assert_eq!(
+        new.kargs.last_chunk::<3>(),
+        Some(&["a=\"b c\"", "quiet", "quiet"].map(str::to_owned)),
+        "{:?}",
+        new.kargs
+    );
+    assert_eq!((old.image.as_deref(), old.digest.as_deref(), old.pinned), (None, None, true));
+    assert_eq!(old.kargs, words(&["root=LABEL=root", "ro", "console=tty0", "console=ttyS0"]));
+    assert!(old.checksum.len() == 64 && old.checksum != new.checksum && old.boot_checksum != new.boot_checksum);
+    assert_eq!(state.rollback.as_ref(), Some(old));
+}
+
+#[test]
+fn packages_layered_on_an_image_do_not_hide_it() {
+    let Some(root) = sysroot() else { return };
+    let digest = format!("--add-metadata-string=ostree.manifest-digest={DIGEST}");
+    commit(root.path(), "1", &[&digest]);
+    // What rpm-ostree keeps the commit of the image by.
+    ostree(root.path(), &["refs", "--repo=SYSROOT/ostree/repo", "--create=rpmostree/base/0", "os"]);
+    commit(root.path(), "1", &[]);
+    deploy(root.path(), "[origin]\nrefspec=os\n", &[]);
+    let state = read(root.path());
+    let Some(Installed { digest, .. }) = state.deployments.first() else { panic!("{state:?}") };
+    assert_eq!(digest.as_deref(), Some(DIGEST));
+}
+
+#[test]
+fn the_words_of_a_failed_finalisation_are_kept() {
+    let Some(root) = sysroot() else { return };
+    fs::create_dir_all(root.path().join("boot/ostree")).unwrap();
+    fs::write(root.path().join("boot/ostree/finalize-failure.stamp"), "error: /boot is full\n").unwrap();
+    assert_eq!(read(root.path()).finalization_failure.as_deref(), Some("error: /boot is full"));
+}
+
+#[test]
+fn a_damaged_sysroot_is_an_error_with_its_cause() {
+    let Some(root) = sysroot() else { return };
+    fs::write(root.path().join("ostree/repo/config"), "no config").unwrap();
+    let error = Libostree::at(root.path()).unwrap().read().unwrap_err();
+    assert_eq!(error.to_string(), "could not read the deployments of this machine");
+    assert!(std::error::Error::source(&error).is_some());
+}
