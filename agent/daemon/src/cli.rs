@@ -32,6 +32,12 @@ pub enum Command {
     /// Go back to the configuration before the current one
     #[command(after_help = ROLLBACK_EXIT)]
     Rollback(RollbackOptions),
+    /// Restart the machine so that what waits for it takes effect
+    #[command(after_help = REBOOT_EXIT)]
+    Reboot(RebootOptions),
+    /// Look at the boot loader, bring it up to date, or let bootupd take it over
+    #[command(disable_help_subcommand = true)]
+    Bootloader(BootloaderOptions),
     /// Say which configuration the machine is in, and whether something is unfinished
     #[command(after_help = STATUS_EXIT)]
     Status(StatusOptions),
@@ -79,12 +85,38 @@ Exit status:
   3  refused; the reason and the remedy are shown, and nothing was changed
   5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
 
+const REBOOT_EXIT: &str = "\
+Exit status:
+  0  the machine is restarting, or would with --dry-run
+  1  not restarted: it failed, somebody holds it up, or you said no
+  2  --yes is missing, or the command line is wrong
+  3  refused; the reason and the remedy are shown
+  5  a transaction was interrupted: run \"ostler recover\" first";
+
+const BOOTLOADER_STATUS_EXIT: &str = "\
+Exit status:
+  0  up to date, or bootupd keeps no boot loader here
+  1  it could not be had
+  2  the command line is wrong
+  3  refused; the reason and the remedy are shown
+  4  something needs attention: an interrupted update, a newer boot loader, one to be adopted";
+
+const BOOTLOADER_WRITE_EXIT: &str = "\
+Exit status:
+  0  written, or it could be with --dry-run
+  1  not written, and the boot loader is as it was: it could not be begun, or you said no
+  2  --yes is missing, or the command line is wrong
+  3  refused, also when there is nothing to write; the reason and the remedy are shown
+  5  it failed while it was written, or nobody can tell: do NOT restart the machine,
+     see \"ostler bootloader status\" first";
+
 const STATUS_EXIT: &str = "\
 Exit status:
   0  settled
   1  the status could not be had
   2  the command line is wrong, or --root is no directory
-  4  something needs attention: an open transaction, a damaged record, a restart to come";
+  4  something needs attention: an open transaction, a damaged record, a restart to come,
+     deployments that could not be read or finished";
 
 const DRIFT_EXIT: &str = "\
 Exit status:
@@ -188,6 +220,61 @@ pub struct RollbackOptions {
     /// Which machine.
     #[command(flatten)]
     pub machine: MachineOptions,
+}
+
+/// `ostler reboot`.
+#[derive(Debug, Args)]
+pub struct RebootOptions {
+    /// Restart user space alone, where systemd can and the kernel stays; else the machine restarts as a whole
+    #[arg(long)]
+    pub soft: bool,
+    /// Whether, and whether to ask.
+    #[command(flatten)]
+    pub consent: ConsentOptions,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
+}
+
+/// `ostler bootloader`.
+#[derive(Debug, Args)]
+pub struct BootloaderOptions {
+    /// What about it.
+    #[command(subcommand)]
+    pub command: BootloaderCommand,
+}
+
+/// What can be done about the boot loader.
+#[derive(Debug, Subcommand)]
+pub enum BootloaderCommand {
+    /// Say which boot loader is installed, which one the booted image brings, and where it lies
+    #[command(after_help = BOOTLOADER_STATUS_EXIT)]
+    Status(BootloaderStatusOptions),
+    /// Bring the boot loader that bootupd keeps to the version of the booted image
+    #[command(after_help = BOOTLOADER_WRITE_EXIT)]
+    Update(BootloaderWriteOptions),
+    /// Let bootupd take over a boot loader that it does not keep yet, and update it
+    #[command(after_help = BOOTLOADER_WRITE_EXIT)]
+    Adopt(BootloaderWriteOptions),
+}
+
+/// `ostler bootloader status`.
+#[derive(Debug, Args)]
+pub struct BootloaderStatusOptions {
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
+}
+
+/// `ostler bootloader update` and `ostler bootloader adopt`.
+#[derive(Debug, Args)]
+pub struct BootloaderWriteOptions {
+    /// Whether, and whether to ask.
+    #[command(flatten)]
+    pub consent: ConsentOptions,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
 }
 
 /// `ostler status`.

@@ -30,6 +30,10 @@ fn main() -> ExitCode {
         Command::Rollback(options) => {
             commands::rollback(&options, &mut Console::standard(options.machine.output), Connection::open)
         }
+        Command::Reboot(options) => {
+            commands::reboot(&options, &mut Console::standard(options.output), Connection::open)
+        }
+        Command::Bootloader(options) => commands::bootloader(&options.command, Console::standard, Connection::open),
         Command::Status(options) => {
             commands::status(&options, &mut Console::standard(options.machine.output), Connection::open)
         }

@@ -10,7 +10,7 @@ use ostler_core::transaction::Progress;
 use serde_json::Value;
 
 use super::console::Console;
-use super::trouble::{ANSWER_LOST, BAD_RECORD, INTERRUPTED, NO_ANSWER, NO_ROOT, UNREACHABLE};
+use super::trouble::{ANSWER_LOST, AWAITS_REBOOT, BAD_RECORD, INTERRUPTED, NO_ANSWER, NO_ROOT, UNREACHABLE};
 use crate::applier::Connection;
 use crate::course::Course;
 
@@ -60,8 +60,16 @@ pub fn unexpected() -> anyhow::Error {
 
 /// Asks what the machine is in. Nothing can be planned while a transaction is open.
 pub fn observe(asks: &mut impl Asks, console: &mut Console<'_>) -> Result<std::result::Result<Observation, Failure>> {
+    match look(asks, console)? {
+        Ok(observation) if observation.awaiting.is_some() => Err(AWAITS_REBOOT.into_error()),
+        Ok(observation) if observation.interrupted => Err(INTERRUPTED.into_error()),
+        looked => Ok(looked),
+    }
+}
+
+/// Asks what the machine is in, be it in the middle of something.
+pub fn look(asks: &mut impl Asks, console: &mut Console<'_>) -> Result<std::result::Result<Observation, Failure>> {
     match inquire(asks, &Request::Observe, console)? {
-        Reply::Observed(observation) if observation.interrupted => Err(INTERRUPTED.into_error()),
         Reply::Observed(observation) => Ok(Ok(observation)),
         Reply::Failed(failure) => Ok(Err(failure)),
         _ => Err(unexpected().context(NO_ANSWER)),

@@ -5,7 +5,6 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
-use ostler_core::protocol::Failure;
 use ostler_core::transaction::Progress;
 use serde::Serialize;
 
@@ -91,9 +90,9 @@ impl<'a> Console<'a> {
     }
 
     /// Tells a person of a failure, where errors go. A program finds it in the document.
-    pub fn complain(&mut self, failure: &Failure) -> Result<()> {
+    pub fn complain(&mut self, text: &str) -> Result<()> {
         match self.format {
-            Format::Text => self.stderr.write(&show::failure(failure)),
+            Format::Text => self.stderr.write(text),
             Format::Json => Ok(()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod asking;
+mod bootloader;
 mod console;
 mod diff;
 mod drift;
@@ -9,6 +10,7 @@ mod pack;
 mod plan;
 mod progress;
 mod proposal;
+mod reboot;
 mod recover;
 mod rollback;
 #[cfg(test)]
@@ -26,11 +28,13 @@ use ostler_core::refusal::Refusal;
 use ostler_core::transaction::Ending;
 
 pub use apply::apply;
+pub use bootloader::bootloader;
 pub use console::Console;
 pub use diff::diff;
 pub use drift::drift;
 pub use pack::pack;
 pub use plan::plan;
+pub use reboot::reboot;
 pub use recover::recover;
 pub use rollback::rollback;
 pub use status::status;
@@ -89,8 +93,8 @@ impl From<&Course> for Outcome {
             Course::Nothing | Course::Checked(_) => Self::Success,
             Course::Declined => Self::Failed,
             Course::Finished(finished) => match finished.ending {
-                Ending::Applied => Self::Success,
-                Ending::Undone { .. } => Self::Failed,
+                Ending::Applied | Ending::AwaitsReboot { reason: None } => Self::Success,
+                Ending::Undone { .. } | Ending::AwaitsReboot { reason: Some(_) } => Self::Failed,
             },
             Course::Failed(failure) => failure.into(),
         }

@@ -20,9 +20,10 @@ pub enum Manner {
 }
 
 /// The phases in their order.
-const PHASES: [Phase; 8] = [
+const PHASES: [Phase; 9] = [
     Phase::Check,
     Phase::Begin,
+    Phase::Stage,
     Phase::Preserve,
     Phase::Write,
     Phase::Tidy,
@@ -138,11 +139,11 @@ mod tests {
     #[test]
     fn a_person_gets_one_line_that_goes_when_it_is_over() {
         let text = shown(Manner::Redrawn, &[progress(Direction::Forward, Phase::Write, Some("/etc/a"))]);
-        assert_eq!(text, format!("{ERASE}[===-----] 4/8 write: /etc/a{ERASE}"));
+        assert_eq!(text, format!("{ERASE}[====-----] 5/9 write: /etc/a{ERASE}"));
         assert_eq!(shown(Manner::Redrawn, &[]), "");
         let long = shown(Manner::Redrawn, &[progress(Direction::Back, Phase::Commit, Some(&"x".repeat(500)))]);
         let line = long.trim_start_matches(ERASE).trim_end_matches(ERASE);
         assert_eq!(line.chars().count(), MAX_WIDTH);
-        assert!(line.starts_with("[=======-] 8/8 undo, commit: xxx"), "{line}");
+        assert!(line.starts_with("[========-] 9/9 undo, commit: xxx"), "{line}");
     }
 }

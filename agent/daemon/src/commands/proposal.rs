@@ -87,7 +87,7 @@ impl Proposal {
 /// Tells how it went. The exit code tells it too, so it stands even when an answer can no longer be written.
 pub fn conclude(course: &Course, document: &CourseDocument<'_>, console: &mut Console<'_>) -> Outcome {
     let told = match course {
-        Course::Failed(failure) => console.complain(failure),
+        Course::Failed(failure) => console.complain(&show::failure(failure)),
         other => console.tell(&show::course(other)),
     };
     if let Err(error) = told.and_then(|()| console.document(document)) {

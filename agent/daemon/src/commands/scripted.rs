@@ -121,6 +121,7 @@ pub fn observation(current: Option<Value>) -> Observation {
         forced: false,
         live: false,
         interrupted: false,
+        awaiting: None,
     }
 }
 
@@ -137,6 +138,7 @@ pub fn finished(purpose: Purpose) -> Finished {
         reboot: false,
         left_out: Vec::new(),
         changed: 3,
+        boot_loader: None,
     }
 }
 

@@ -58,11 +58,27 @@ pub const ANSWER_LOST: Trouble = Trouble {
     outcome: Outcome::Unsettled,
 };
 
+/// The connection broke while the boot loader was being written.
+pub const BOOTLOADER_UNKNOWN: Trouble = Trouble {
+    what: "the applier's answer was lost, and with it whether the boot loader is whole",
+    remedy: Some(
+        "do not restart the machine; what was begun goes on by itself, and \"ostler bootloader status\" tells how it ended",
+    ),
+    outcome: Outcome::Unsettled,
+};
+
 /// A transaction has to be recovered before another can begin.
 pub const INTERRUPTED: Trouble = Trouble {
     what: "a transaction was interrupted",
     remedy: Some("run \"ostler recover\" first; \"ostler status\" tells what it was"),
     outcome: Outcome::Unsettled,
+};
+
+/// A change has to come to its end before another can begin.
+pub const AWAITS_REBOOT: Trouble = Trouble {
+    what: "the last change waits for the machine to restart",
+    remedy: Some("run \"ostler reboot\", or take the change back with \"ostler rollback\""),
+    outcome: Outcome::Failed,
 };
 
 /// Nobody can be asked.

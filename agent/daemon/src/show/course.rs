@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ostler_core::plan::Plan;
-use ostler_core::protocol::{Class, Failure, Forecast};
+use ostler_core::protocol::{Class, Failure, Forecast, Restart};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Ending, Finished, Purpose};
 use serde::Serialize;
@@ -24,6 +24,9 @@ pub fn forecast(forecast: &Forecast, live: bool) -> String {
     );
     let why = if live { NOT_FOR_THIS_MACHINE } else { "Left out: this is a directory, not a running machine" };
     text.push_str(&left_out(why, &forecast.left_out));
+    for note in &forecast.notes {
+        let _ = writeln!(text, "{} {}", styled(CAUTION, "Note:"), printable(note));
+    }
     text
 }
 
@@ -59,11 +62,29 @@ pub fn not_done_here(plan: &Plan) -> String {
     if plan.reboots() {
         let _ = writeln!(
             text,
-            "{} this command does not restart the machine. Restart it afterwards: systemctl reboot",
+            "{} this command does not restart the machine. Restart it afterwards: ostler reboot",
             styled(CAUTION, "Reboot:")
         );
     }
     text
+}
+
+/// What taking back a change that waits for its restart means.
+pub fn withdrawal(to: &str) -> String {
+    format!(
+        "The change to {} waits for the machine to restart. Taking it back restores the files, drops the staged operating \
+         system and needs no restart.\n",
+        config(to)
+    )
+}
+
+/// Why, and how, the machine restarts.
+pub fn restart(restart: &Restart) -> String {
+    let what = if restart.soft { "user space, without the kernel" } else { "the machine" };
+    let staged = if restart.staged { "\nThe staged operating system is finished on the way." } else { "" };
+    let word =
+        styled(if restart.begun { GOOD } else { CAUTION }, if restart.begun { "Restarting:" } else { "To restart:" });
+    format!("{word} {what}. {}.{staged}\n", printable(&restart.rationale))
 }
 
 /// How a change went. A failure is told by [`failure`], a refusal by the plan itself.
@@ -86,14 +107,18 @@ fn ended(finished: &Finished) -> String {
             printable(reason),
             config(&finished.from)
         ),
+        Ending::AwaitsReboot { reason } => format!("{} {took}\n", ready(finished, reason.as_deref())),
     };
+    if let Some(words) = &finished.boot_loader {
+        let _ = writeln!(text, "{} {}", styled(HEADING, "Boot loader:"), printable(words));
+    }
     // Only a running machine has to restart, and only one whose systemd does not answer leaves out what it is to be told.
     let untold = |step: &Step| finished.reboot && is_for_systemd(step);
     let (untold, others): (Vec<Step>, Vec<Step>) = finished.left_out.iter().cloned().partition(untold);
     text.push_str(&left_out(NOT_FOR_THIS_MACHINE, &others));
     text.push_str(&left_out("Left out: systemd could not be asked", &untold));
     if finished.reboot {
-        let _ = writeln!(text, "{} for it to take effect: systemctl reboot", styled(CAUTION, "Restart the machine"));
+        let _ = writeln!(text, "{} for it to take effect: ostler reboot", styled(CAUTION, "Restart the machine"));
     }
     text
 }
@@ -112,8 +137,34 @@ fn applied(finished: &Finished) -> String {
     }
 }
 
+/// What only the restart is missing from.
+fn ready(finished: &Finished, reason: Option<&str>) -> String {
+    match reason {
+        None => format!(
+            "{} {} is in place, and its operating system is staged. Changed: {}.",
+            styled(GOOD, "Ready:"),
+            config(&finished.to),
+            things(finished.changed)
+        ),
+        Some(reason) => format!(
+            "{} {}\nThe machine goes back to {}, whose operating system is staged.",
+            styled(BAD, "Going back:"),
+            printable(reason),
+            config(&finished.from)
+        ),
+    }
+}
+
+/// What is said of a machine that may be in the middle of a transaction.
+const UNSETTLED: &str = "The machine is NOT settled: \"ostler status\" tells how it is, \"ostler recover\" finishes or undoes what is open.";
+
 /// Why something could not be done, and what to do about it.
 pub fn failure(failure: &Failure) -> String {
+    failure_or(failure, UNSETTLED)
+}
+
+/// The same, with other words for what is not as it was.
+pub fn failure_or(failure: &Failure, unsettled: &str) -> String {
     let mut reasons = failure.reasons.iter().map(|reason| printable(reason));
     let first = reasons.next().unwrap_or_else(|| "no reason was given".to_owned());
     let rest: String = reasons.map(|cause| format!("  because {cause}\n")).collect();
@@ -127,11 +178,7 @@ pub fn failure(failure: &Failure) -> String {
         Class::Transient => "Trying again may help.",
         Class::Inoperable => "A person has to look at this machine.",
     };
-    let state = if failure.unchanged {
-        "The machine is as it was."
-    } else {
-        "The machine is NOT settled: \"ostler status\" tells how it is, \"ostler recover\" finishes or undoes what is open."
-    };
+    let state = if failure.unchanged { "The machine is as it was." } else { unsettled };
     let remedy = failure.remedy.as_deref().map(|remedy| {
         let heading = styled(HEADING, "remedy:");
         format!("{heading} {}\n", printable(remedy))
@@ -199,6 +246,8 @@ pub struct FinishedDocument<'a> {
     changed: usize,
     reboot: bool,
     left_out: &'a [Step],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boot_loader: Option<&'a str>,
 }
 
 impl<'a> FinishedDocument<'a> {
@@ -207,6 +256,7 @@ impl<'a> FinishedDocument<'a> {
         let (ending, reason) = match &finished.ending {
             Ending::Applied => ("applied", None),
             Ending::Undone { reason } => ("undone", Some(reason.as_str())),
+            Ending::AwaitsReboot { reason } => ("awaitsReboot", reason.as_deref()),
         };
         Self {
             purpose: finished.purpose,
@@ -219,6 +269,66 @@ impl<'a> FinishedDocument<'a> {
             changed: finished.changed,
             reboot: finished.reboot,
             left_out: &finished.left_out,
+            boot_loader: finished.boot_loader.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use serde_json::json;
+
+    use super::*;
+
+    fn awaiting(reason: Option<&str>) -> Course {
+        Course::Finished(Finished {
+            purpose: Purpose::Update,
+            from: "rendered-worker-1".to_owned(),
+            to: "rendered-worker-2".to_owned(),
+            ending: Ending::AwaitsReboot { reason: reason.map(str::to_owned) },
+            began: 1_791_000_000,
+            ended: 1_791_000_010,
+            boot: "b".to_owned(),
+            reboot: true,
+            left_out: Vec::new(),
+            changed: 3,
+            boot_loader: None,
+        })
+    }
+
+    #[test]
+    fn a_change_that_waits_for_its_restart_says_which_way_it_goes() {
+        for (reason, said) in [
+            (
+                None,
+                "Ready: rendered-worker-2 is in place, and its operating system is staged. Changed: 3 files, links and \
+                 directories. (10 seconds)\n",
+            ),
+            (
+                Some("it did not boot\u{7}"),
+                "Going back: it did not boot\\u{7}\nThe machine goes back to rendered-worker-1, whose operating system is \
+                 staged. (10 seconds)\n",
+            ),
+        ] {
+            let text = strip_str(&course(&awaiting(reason))).to_string();
+            let restart = "Restart the machine for it to take effect: ostler reboot\n";
+            assert_eq!(text, format!("{said}{restart}"));
+        }
+    }
+
+    #[test]
+    fn a_program_is_told_the_same_word_and_the_reason() {
+        for reason in [None, Some("it did not boot")] {
+            let course = awaiting(reason);
+            let document = serde_json::to_value(CourseDocument::new(&course)).unwrap();
+            assert_eq!(document["result"], "awaitsReboot");
+            assert_eq!(document["finished"]["ending"], "awaitsReboot");
+            assert_eq!(
+                (&document["finished"]["reason"], &document["finished"]["reboot"]),
+                (&json!(reason), &json!(true))
+            );
+            assert_eq!(document["failure"], json!(null));
         }
     }
 }

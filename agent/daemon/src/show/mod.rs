@@ -1,11 +1,13 @@
 //! How answers look: text for a person, JSON for a program. Nothing is decided here.
 
+mod bootloader;
 mod contents;
 mod course;
 mod documents;
 mod drift;
 mod excerpt;
 mod moment;
+mod os;
 mod phrase;
 mod remedy;
 mod report;
@@ -17,7 +19,8 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-pub use course::{CourseDocument, course, failure, forecast, not_done_here};
+pub use bootloader::{BootloaderDocument, WriteDocument, bootloader, bootloader_failure, intent, written};
+pub use course::{CourseDocument, course, failure, forecast, not_done_here, restart, withdrawal};
 pub use documents::{DiffDocument, PlanDocument};
 pub use drift::{DriftDocument, drift, repair_notice};
 pub use phrase::{phase, printable};

@@ -55,6 +55,7 @@ pub const fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::Check => "check",
         Phase::Begin => "begin",
+        Phase::Stage => "stage",
         Phase::Preserve => "preserve",
         Phase::Write => "write",
         Phase::Tidy => "tidy",

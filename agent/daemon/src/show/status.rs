@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::course::FinishedDocument;
 use super::moment;
+use super::os::{self, OsDocument};
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, config, phase, printable, styled};
 
 /// What `ostler status` says.
@@ -23,6 +24,7 @@ pub fn status(status: &Status) -> String {
     if status.forced {
         let _ = writeln!(text, "{}  yes, the force file is there", styled(HEADING, "Next forced  "));
     }
+    text.push_str(&os::os(&status.os, &status.own_kargs));
     if let Some(open) = &status.open {
         text.push_str(&unfinished(open, &status.done));
     }
@@ -37,11 +39,30 @@ fn verdict(status: &Status) -> String {
     let mut lines = Vec::new();
     match (&status.open, status.busy) {
         (Some(_), true) => lines.push("a transaction is under way: wait for it to end".to_owned()),
+        (Some(open), false) if open.awaits_end_of.is_some() && status.awaits_reboot => {
+            lines.push(format!("the {} waits for a restart: run \"ostler reboot\"", purpose(open.purpose)));
+        }
+        (Some(open), false) if open.awaits_end_of.is_some() => lines.push(
+            "the machine has restarted: run \"ostler recover\" to see whether it runs what was staged, and to finish or go back"
+                .to_owned(),
+        ),
         (Some(_), false) => lines.push("a transaction was interrupted: run \"ostler recover\"".to_owned()),
         (None, _) => {}
     }
-    if status.awaits_reboot {
-        lines.push("the configuration takes effect with a restart: run \"systemctl reboot\"".to_owned());
+    if status.awaits_reboot && status.open.is_none() {
+        lines.push("the configuration takes effect with a restart: run \"ostler reboot\"".to_owned());
+    }
+    if let Some(restart) = &status.restart {
+        lines.push(format!(
+            "a restart was ordered at {} and has not happened yet: see \"journalctl -u machine-config-daemon-reboot\"",
+            moment::utc(restart.ordered)
+        ));
+    }
+    if let Some(words) = &status.os.finalization_failure {
+        lines.push(format!("the machine could not finish a staged deployment: {}", printable(words)));
+    }
+    if let Some(reason) = &status.os_unknown {
+        lines.push(format!("the deployments cannot be read: {}", printable(reason)));
     }
     for record in &status.damaged {
         lines.push(format!(
@@ -101,6 +122,7 @@ fn ended(last: &Finished) -> String {
     let _ = match &last.ending {
         Ending::Applied => writeln!(text, "  result   {}, {} changed", styled(GOOD, "applied"), last.changed),
         Ending::Undone { reason } => writeln!(text, "  result   {}: {}", styled(BAD, "undone"), printable(reason)),
+        Ending::AwaitsReboot { .. } => writeln!(text, "  result   {}", styled(CAUTION, "waits for the restart")),
     };
     let took = styled(FAINT, &format!("({})", moment::duration(last.began, last.ended)));
     let _ = writeln!(text, "  began    {}\n  ended    {} {took}", moment::utc(last.began), moment::utc(last.ended));
@@ -121,7 +143,17 @@ pub struct StatusDocument<'a> {
     busy: bool,
     forced: bool,
     awaits_reboot: bool,
+    restart: Option<RestartDocument<'a>>,
     damaged: &'a [String],
+    os: OsDocument<'a>,
+}
+
+/// A restart that was ordered and has not happened yet.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RestartDocument<'a> {
+    ordered: String,
+    rationale: &'a str,
 }
 
 /// A transaction that is open.
@@ -152,7 +184,12 @@ impl<'a> StatusDocument<'a> {
             steps: &open.steps,
         });
         Self {
-            settled: status.open.is_none() && status.damaged.is_empty() && !status.awaits_reboot,
+            settled: status.open.is_none()
+                && status.damaged.is_empty()
+                && !status.awaits_reboot
+                && status.restart.is_none()
+                && status.os.finalization_failure.is_none()
+                && status.os_unknown.is_none(),
             config: status.config.as_deref(),
             image: status.image.as_deref(),
             previous: status.previous.as_deref(),
@@ -161,7 +198,12 @@ impl<'a> StatusDocument<'a> {
             busy: status.busy,
             forced: status.forced,
             awaits_reboot: status.awaits_reboot,
+            restart: status.restart.as_ref().map(|restart| RestartDocument {
+                ordered: moment::utc(restart.ordered),
+                rationale: &restart.rationale,
+            }),
             damaged: &status.damaged,
+            os: OsDocument::new(status),
         }
     }
 }

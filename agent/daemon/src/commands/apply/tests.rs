@@ -30,7 +30,7 @@ fn observed(live: bool) -> Reply {
 }
 
 fn checked() -> Reply {
-    Reply::Checked(Forecast { changed: 3, bytes: 2048, left_out: vec![Step::DaemonReload] })
+    Reply::Checked(Forecast { changed: 3, bytes: 2048, left_out: vec![Step::DaemonReload], notes: Vec::new() })
 }
 
 fn applied() -> Reply {
@@ -70,6 +70,14 @@ Applied: the machine is in rendered-worker-1. Changed: 3 files, links and direct
     };
     assert_eq!(check, change);
     assert_eq!((change.target.clone().open(), change.steps.len()), (to, 3));
+}
+
+#[test]
+fn what_is_worth_knowing_is_told_before_anything_is_done() {
+    let notes = vec!["mirror m.example: it did not answer".to_owned()];
+    let checked = Reply::Checked(Forecast { changed: 1, notes, ..Forecast::default() });
+    let (played, _) = run(SCRIPT, DRY, &one_file("a", "x"), vec![observed(false), checked]);
+    assert!(played.stdout.contains("\nNote: mirror m.example: it did not answer\n"), "{}", played.stdout);
 }
 
 #[test]
@@ -125,13 +133,13 @@ fn a_running_machine_is_neither_drained_nor_restarted() {
     for said in [
         "Left out: not for this kind of machine\n",
         "Drain: this command does not drain the node. Workloads have to leave first:\n  oc adm drain NODE ",
-        "Reboot: this command does not restart the machine. Restart it afterwards: systemctl reboot\n",
-        "Restart the machine for it to take effect: systemctl reboot\n",
+        "Reboot: this command does not restart the machine. Restart it afterwards: ostler reboot\n",
+        "Restart the machine for it to take effect: ostler reboot\n",
     ] {
         assert!(played.stdout.contains(said), "{said:?} is not in {}", played.stdout);
     }
     let (played, _) = run(SCRIPT, YES, &to, vec![observed(false), checked(), applied()]);
-    assert!(!played.stdout.contains("oc adm drain") && !played.stdout.contains("systemctl reboot"));
+    assert!(!played.stdout.contains("oc adm drain") && !played.stdout.contains("ostler reboot"));
 }
 
 #[test]

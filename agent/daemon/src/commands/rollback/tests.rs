@@ -26,7 +26,7 @@ fn before(previous: Option<Value>) -> Reply {
 }
 
 fn checked() -> Reply {
-    Reply::Checked(Forecast { changed: 1, bytes: 0, left_out: Vec::new() })
+    Reply::Checked(Forecast { changed: 1, ..Forecast::default() })
 }
 
 #[test]
@@ -95,6 +95,25 @@ fn every_way_it_can_end_has_its_exit_code() {
     for (class, unchanged, outcome) in FAILURES {
         let (played, _) = run(SCRIPT, YES, vec![previous(), checked(), Reply::Failed(failure(class, unchanged))]);
         assert_eq!(played.outcome, outcome, "{class:?} {unchanged}");
+    }
+}
+
+#[test]
+fn a_change_that_waits_for_its_restart_is_taken_back() {
+    let waiting = || {
+        let awaiting = Some("rendered-worker-2".to_owned());
+        Reply::Observed(Observation { interrupted: true, awaiting, ..observation(None) })
+    };
+    let done = || Reply::Finished(undone(Purpose::Update));
+    let (played, asks) = run(SCRIPT, YES, vec![waiting(), done()]);
+    assert_eq!((played.outcome, &asks.asked[..]), (Outcome::Success, &[Request::Observe, Request::Withdraw][..]));
+    assert!(
+        played.stdout.starts_with("The change to rendered-worker-2 waits for the machine to restart."),
+        "{played:?}"
+    );
+    for (consent, outcome) in [(DRY, Outcome::Success), (ASK, Outcome::BadInput)] {
+        let (played, asks) = run(SCRIPT, consent, vec![waiting(), done()]);
+        assert_eq!((played.outcome, asks.asked.len()), (outcome, 1), "{played:?}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! What `ostler status` says and ends in.
 
+use ostler_core::os::backend::Backend;
+use ostler_core::os::state::{Installed, OsState};
 use ostler_core::protocol::Class;
 use ostler_core::status::Status;
-use ostler_core::transaction::{Direction, Open, Phase, Purpose};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, OrderedRestart, Phase, Purpose};
 use serde_json::json;
 
 use super::*;
@@ -36,8 +38,62 @@ fn open() -> Status {
         boot: "b".to_owned(),
         began: 1_791_000_000,
         reason: Some("no space left\u{1b}[2J".to_owned()),
+        target_failed: false,
+        os: None,
+        awaits_end_of: None,
     };
     Status { open: Some(open), done: vec![Phase::Check, Phase::Begin, Phase::Write], last: None, ..settled() }
+}
+
+/// The update is in place but for the restart.
+fn waiting() -> Status {
+    let status = open();
+    let open = status.open.map(|open| Open {
+        direction: Direction::Forward,
+        reason: None,
+        awaits_end_of: Some("b".to_owned()),
+        ..open
+    });
+    Status { open, done: vec![Phase::Preserve, Phase::Write], awaits_reboot: true, ..status }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn digest(digit: char) -> String {
+    format!("sha256:{}", digit.to_string().repeat(64))
+}
+
+fn installed(digit: char, kargs: &str) -> Installed {
+    Installed {
+        image: Some(format!("registry.example/os@{}", digest(digit))),
+        digest: Some(digest(digit)),
+        version: Some(format!("9.{digit}.20260930-0")),
+        checksum: digit.to_string().repeat(64),
+        stateroot: "rhcos".to_owned(),
+        kargs: words(kargs),
+        ..Installed::default()
+    }
+}
+
+/// One deployment of each kind, with what only some have.
+fn deployed() -> Status {
+    let staged = installed('3', "root=x nosmt quiet");
+    let booted = Installed { packages: words("kernel-rt-core"), ..installed('2', "root=x quiet quiet") };
+    let booted = Installed { removals: words("kernel"), ..booted };
+    let rollback = Installed { pinned: true, ..installed('1', "root=x") };
+    let kept = Installed { image: None, digest: None, version: None, ..installed('0', "") };
+    let tagged = Installed { image: Some("registry.example/os:9\u{7}".to_owned()), ..installed('4', "") };
+    let os = OsState {
+        backend: Some(Backend::RpmOstree),
+        deployments: vec![staged.clone(), booted.clone(), rollback.clone(), kept, tagged],
+        booted: Some(booted),
+        staged: Some(staged),
+        rollback: Some(rollback),
+        finalization_failure: None,
+    };
+    Status { os, own_kargs: words("nosmt quiet"), ..settled() }
 }
 
 #[test]
@@ -88,7 +144,7 @@ Open transaction
 fn everything_that_needs_attention_is_said_and_nothing_else_does() {
     for (status, outcome, said_of_it) in [
         (Status { busy: true, ..open() }, Outcome::Different, "a transaction is under way: wait for it to end"),
-        (Status { awaits_reboot: true, ..settled() }, Outcome::Different, "run \"systemctl reboot\""),
+        (Status { awaits_reboot: true, ..settled() }, Outcome::Different, "run \"ostler reboot\""),
         (
             Status { damaged: vec!["journal/1: torn".to_owned()], ..settled() },
             Outcome::Different,
@@ -132,7 +188,11 @@ fn a_program_gets_the_same_as_a_document() {
                 "reason": null, "began": "2026-10-03T04:00:00Z", "ended": "2026-10-03T04:00:10Z", "changed": 3,
                 "reboot": false, "leftOut": [],
             },
-            "busy": false, "forced": false, "awaitsReboot": false, "damaged": [],
+            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "damaged": [],
+            "os": {
+                "backend": null, "booted": null, "staged": null, "rollback": null, "deployments": [],
+                "finalizationFailure": null, "unknown": null,
+            },
         })
     );
     assert!(!played.stdout.contains('\u{1b}'));
@@ -157,4 +217,129 @@ fn a_root_that_is_no_directory_is_bad_input() {
         assert_eq!((played.outcome, asks.asked.len()), (Outcome::BadInput, 0));
         assert!(played.stderr.contains(said), "{}", played.stderr);
     }
+}
+
+#[test]
+fn every_deployment_is_told_with_its_image_and_the_owner_of_each_kernel_argument() {
+    let played = said(Status { last: None, ..deployed() });
+    assert_eq!(played.outcome, Outcome::Success);
+    let digit = |digit: char| digit.to_string().repeat(64);
+    let expected = format!(
+        "\
+Settled.
+
+Configuration  rendered-worker-1
+Before it      none
+
+Operating system  changed by rpm-ostree
+  staged   registry.example/os@sha256:{three}
+           version 9.3.20260930-0, commit 333333333333
+           kargs of the machine: root=x
+           kargs of the config: nosmt quiet
+  booted   registry.example/os@sha256:{two}
+           version 9.2.20260930-0, commit 222222222222
+           kargs of the machine: root=x quiet
+           kargs of the config: quiet
+           layered: kernel-rt-core
+           removed: kernel
+  rollback registry.example/os@sha256:{one}
+           version 9.1.20260930-0, commit 111111111111, pinned
+           kargs of the machine: root=x
+  kept     no image
+           commit 000000000000
+  kept     registry.example/os:9\\u{{7}}
+           version 9.4.20260930-0, digest sha256:{four}, commit 444444444444
+",
+        three = digit('3'),
+        two = digit('2'),
+        one = digit('1'),
+        four = digit('4'),
+    );
+    assert_eq!(played.stdout, expected);
+}
+
+#[test]
+fn a_sysroot_that_is_only_looked_at_has_a_default_and_no_booted_deployment() {
+    let os = OsState { deployments: vec![installed('1', ""), installed('2', "")], ..OsState::default() };
+    let played = said(Status { os, ..settled() });
+    for line in ["\nOperating system\n  default  registry.example/os@", "\n  kept     registry.example/os@"] {
+        assert!(played.stdout.contains(line), "{line:?} is not in {}", played.stdout);
+    }
+}
+
+#[test]
+fn a_program_gets_every_deployment_in_full() {
+    let played = run(PROGRAM, Reply::Status(Box::new(deployed())));
+    let os = &played.json()["os"];
+    assert_eq!(
+        os["booted"],
+        json!({
+            "image": format!("registry.example/os@{}", digest('2')), "digest": digest('2'), "version": "9.2.20260930-0",
+            "checksum": "2".repeat(64), "stateroot": "rhcos", "kargs": ["root=x", "quiet", "quiet"],
+            "ownKargs": ["quiet"], "pinned": false, "packages": ["kernel-rt-core"], "removals": ["kernel"],
+        })
+    );
+    let checksums: Vec<_> = os["deployments"].as_array().unwrap().iter().map(|one| one["checksum"].clone()).collect();
+    assert_eq!(checksums, ['3', '2', '1', '0', '4'].map(|digit| json!(digit.to_string().repeat(64))));
+    assert_eq!((&os["backend"], &os["unknown"]), (&json!("rpm-ostree"), &json!(null)));
+    assert_eq!((&os["staged"]["ownKargs"], &os["rollback"]["pinned"]), (&json!(["nosmt", "quiet"]), &json!(true)));
+    assert_eq!((&os["deployments"][3]["image"], &os["deployments"][3]["kargs"]), (&json!(null), &json!([])));
+}
+
+#[test]
+fn a_change_that_waits_for_its_restart_was_not_interrupted() {
+    let played = said(waiting());
+    assert_eq!(played.outcome, Outcome::Different);
+    assert!(
+        played.stdout.starts_with("Needs attention\n  the update waits for a restart: run \"ostler reboot\"\n\n"),
+        "{}",
+        played.stdout
+    );
+    assert!(played.stdout.contains("  heading  forward, to rendered-worker-2\n"));
+    // The restart has happened, and nobody has looked at what came of it yet.
+    let played = said(Status { awaits_reboot: false, ..waiting() });
+    assert!(played.stdout.contains("  the machine has restarted: run \"ostler recover\" to see "), "{}", played.stdout);
+    assert!(!played.stdout.contains("interrupted") && !played.stdout.contains("ostler reboot"), "{}", played.stdout);
+}
+
+#[test]
+fn a_restart_that_was_ordered_and_did_not_happen_is_told() {
+    let restart = OrderedRestart {
+        soft_reboots: None,
+        boot: "b".to_owned(),
+        ordered: 1_791_000_000,
+        rationale: "Node will reboot into config rendered-worker-2".to_owned(),
+    };
+    let status = Status { restart: Some(restart), ..settled() };
+    let played = said(status.clone());
+    assert_eq!(played.outcome, Outcome::Different);
+    let line = "  a restart was ordered at 2026-10-03T04:00:00Z and has not happened yet: see \
+                \"journalctl -u machine-config-daemon-reboot\"\n";
+    assert!(played.stdout.contains(line), "{}", played.stdout);
+    let document = run(PROGRAM, Reply::Status(Box::new(status))).json();
+    let rationale = "Node will reboot into config rendered-worker-2";
+    assert_eq!(document["restart"], json!({"ordered": "2026-10-03T04:00:00Z", "rationale": rationale}));
+    assert_eq!(document["settled"], false);
+}
+
+#[test]
+fn deployments_that_could_not_be_finished_or_read_need_attention() {
+    let failed = |status: Status| (said(status.clone()), run(PROGRAM, Reply::Status(Box::new(status))).json());
+    let os = OsState { finalization_failure: Some("no space\u{1b}[2J".to_owned()), ..OsState::default() };
+    let (played, document) = failed(Status { os, ..settled() });
+    assert_eq!((played.outcome, &document["settled"]), (Outcome::Different, &json!(false)));
+    let line = "  the machine could not finish a staged deployment: no space\\u{1b}[2J\n";
+    assert!(played.stdout.contains(line), "{}", played.stdout);
+    assert_eq!(document["os"]["finalizationFailure"], "no space\u{1b}[2J");
+
+    let (played, document) = failed(Status { os_unknown: Some("no repo".to_owned()), ..settled() });
+    assert_eq!((played.outcome, &document["os"]["unknown"]), (Outcome::Different, &json!("no repo")));
+    assert!(played.stdout.contains("  the deployments cannot be read: no repo\n"), "{}", played.stdout);
+}
+
+#[test]
+fn a_last_transaction_that_waits_for_its_restart_is_told_so() {
+    let last = Finished { ending: Ending::AwaitsReboot { reason: None }, ..finished(Purpose::Update) };
+    let played = said(Status { last: Some(last), ..settled() });
+    assert!(played.stdout.contains("  result   waits for the restart\n"), "{}", played.stdout);
 }
