@@ -3,6 +3,8 @@
 
 #[path = "live/access.rs"]
 mod access;
+#[path = "live/answer.rs"]
+mod answer;
 #[path = "container/mod.rs"]
 mod container;
 #[path = "live/drift.rs"]

@@ -15,14 +15,14 @@ fn forged_plan() -> Vec<u8> {
         "boot": "x", "began": 0, "reason": null,
     })
     .to_string();
-    format!("ostler-journal 1 plan {} {}\n{plan}", plan.len(), "0".repeat(64)).into_bytes()
+    format!("ostler-journal 2 plan {} {}\n{plan}", plan.len(), "0".repeat(64)).into_bytes()
 }
 
 /// What is put in the place of a record.
 fn records(sandbox: &Sandbox) -> Vec<(&'static str, Vec<u8>)> {
     let last = fs::read(sandbox.path(JOURNAL).join("last")).unwrap();
     let cut = last[..last.len() - 5].to_vec();
-    let newer = String::from_utf8(last.clone()).unwrap().replacen("ostler-journal 1 ", "ostler-journal 2 ", 1);
+    let newer = String::from_utf8(last.clone()).unwrap().replacen("ostler-journal 2 ", "ostler-journal 3 ", 1);
     vec![
         ("garbage", b"\x00\xff garbage".to_vec()),
         ("nothing", Vec::new()),
@@ -76,9 +76,43 @@ fn a_previous_configuration_that_was_tampered_with_is_not_gone_back_to() {
     }
 }
 
+/// The text of the configuration before, by what is in it.
+fn previous_text(sandbox: &Sandbox) -> std::path::PathBuf {
+    let texts = fs::read_dir(sandbox.path(JOURNAL)).unwrap().map(|entry| entry.unwrap().path());
+    let is_text = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("text-");
+    let mut texts: Vec<_> = texts.filter(is_text).collect();
+    assert_eq!(texts.len(), 2, "one of the configuration before, one of the current: {texts:?}");
+    texts.retain(|path| String::from_utf8(fs::read(path).unwrap()).unwrap().contains("\"first\""));
+    texts.pop().unwrap()
+}
+
+#[test]
+fn a_text_that_was_tampered_with_is_set_aside_and_not_gone_back_to() {
+    for gone in [false, true] {
+        let sandbox = applied();
+        let before = sandbox.tree();
+        let text = previous_text(&sandbox);
+        if gone {
+            fs::remove_file(&text).unwrap();
+        } else {
+            let forged = String::from_utf8(fs::read(&text).unwrap()).unwrap().replace("/etc/motd", "/etc/mot2");
+            fs::write(&text, forged).unwrap();
+        }
+        let status = sandbox.ostler(&["status", "-o", "json"]);
+        assert_eq!(status.json()["damaged"].as_array().map(Vec::len), Some(1), "{status}");
+        let answer = sandbox.ostler(&["rollback", "--yes"]);
+        assert_eq!(answer.code, Some(2), "{answer}");
+        // Who only looks moves nothing; who may write sets it aside.
+        let answer = sandbox.ostler(&["recover"]);
+        assert_eq!(answer.code, Some(0), "{answer}");
+        assert_eq!(exists(&sandbox.path(JOURNAL).join("text.damaged-1")), !gone);
+        assert!(sandbox.tree() == before, "something was changed");
+    }
+}
+
 #[test]
 fn records_that_are_links_or_pipes_are_neither_followed_nor_waited_for() {
-    for slot in ["previous", "next", "plan", "progress", "origin", "last"] {
+    for slot in ["previous", "next", "plan", "progress", "origin", "last", "restart", "failed"] {
         for pipe in [false, true] {
             let sandbox = applied();
             let surroundings = Surroundings::of(&sandbox);

@@ -56,6 +56,7 @@ fn search(root: &Path) -> Result<Duration, Failure> {
     let root_user = Uid::effective().is_root();
     let surroundings = Surroundings {
         manager: None,
+        os: None,
         root: None,
         live: false,
         root_user,

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::node::{Answer, Node};
+use crate::answer::Answer;
+use crate::node::Node;
 
 const HASH: &str = "$6$salt$0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmn";
 /// Holds the lock of the password database as passwd does, until its input ends.

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::node::{Answer, Node, file, ignition};
+use crate::answer::Answer;
+use crate::node::{Node, file, ignition};
 
 const TEXT: &str = "[Service]\nType=oneshot\nExecStart=/usr/bin/true\n[Install]\nWantedBy=multi-user.target\n";
 const MANY: usize = 150;
@@ -133,7 +134,7 @@ fn what_services_could_not_be_told_is_said() {
     node.wait_until("the service is being restarted", || node.has("run/app.slow"));
     node.kill_applier(child).exits(5);
     node.systemctl(&["stop", "dbus.socket", "dbus.service"]);
-    node.ostler(&["recover"]).exits(0).says("systemd could not be asked").says("systemctl reboot");
+    node.ostler(&["recover"]).exits(0).says("systemd could not be asked").says("ostler reboot");
     assert_eq!(node.status()["config"], "slow");
     assert!(node.has("etc/systemd/system/multi-user.target.wants/new.service"));
 }

@@ -1,14 +1,13 @@
 //! A machine to run `ostler` on, with a service that shows which configuration it has seen.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::answer::{Answer, programs};
 use crate::container::Container;
 
 /// Starts only with a text it likes, and not at once with a slow one; keeps count of what was done to it. systemd would
@@ -44,56 +43,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The machine.
 pub struct Node(Container);
-
-/// What one run of the command left behind.
-#[derive(Debug)]
-pub struct Answer {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    /// Fails unless the exit code is this one.
-    pub fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{self:#?}");
-        self
-    }
-
-    pub fn says(&self, text: &str) -> &Self {
-        assert!(self.stdout.contains(text) || self.stderr.contains(text), "no {text:?} in {self:#?}");
-        self
-    }
-}
-
-impl From<Output> for Answer {
-    fn from(output: Output) -> Self {
-        let [stdout, stderr] = [output.stdout, output.stderr].map(|stream| String::from_utf8(stream).unwrap());
-        Self { code: output.status.code(), stdout, stderr }
-    }
-}
-
-/// The directory with `ostler` and, from now on, `ostler-applier`.
-fn programs() -> &'static Path {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    let directory = Path::new(env!("CARGO_BIN_EXE_ostler")).parent().unwrap();
-    BUILT.get_or_init(|| {
-        let profile = match directory.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
-            Some(name) => name,
-        };
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--package=ostler-applier", "--bin=ostler-applier", "--profile", profile]);
-        build.arg("--target-dir").arg(directory.parent().unwrap());
-        assert!(build.status().expect("cargo starts").success(), "ostler-applier cannot be built");
-    });
-    directory
-}
 
 impl Node {
     /// A machine whose app runs with the text `first`; nothing, loudly, where no machine can be had.

@@ -124,7 +124,7 @@ fn the_first_configuration_can_be_rolled_back_to_none() {
 fn a_change_that_needs_a_restart_says_so_and_does_not_restart() {
     let Some(node) = Node::boot() else { return };
     let config = node.config("reboots", &ignition(&[file("/etc/unruled", "text")], &[]));
-    node.apply(&config).exits(0).says("systemctl reboot");
+    node.apply(&config).exits(0).says("ostler reboot");
     assert_eq!(node.read("etc/unruled"), "text");
     let status = node.ostler(&["status", "-o", "json"]).exits(4).json();
     assert_eq!((&status["awaitsReboot"], &status["settled"]), (&json!(true), &json!(false)), "{status:#}");

@@ -1,6 +1,10 @@
 //! How long a whole transaction takes that changes a few files, in a small configuration and in a large one.
+//!
+//! Beside it stands what no transaction can do without, however little it changes: `currentconfig`, which holds the whole
+//! configuration and is written anew, here as one file alone.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,10 +27,15 @@ const CHANGED: usize = 10;
 const SIZE: usize = 200;
 const DIRECTORIES: usize = 20;
 
+/// One of the measured times.
+type Part = fn(&Took) -> Duration;
+
 /// What one transaction took.
 struct Took {
     run: Duration,
     all: Duration,
+    /// Writing and syncing the configuration's text once, by itself.
+    record: Duration,
 }
 
 /// A configuration of files, of which the first few are of an edition.
@@ -50,11 +59,24 @@ fn install(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The least that a new `currentconfig` takes.
+fn record(root: &Path, target: &Recorded) -> Result<Duration, Failure> {
+    let start = Instant::now();
+    let mut file = File::create_new(root.join("record"))?;
+    file.write_all(target.json.expose())?;
+    file.sync_all()?;
+    let took = start.elapsed();
+    fs::remove_file(root.join("record"))?;
+    Ok(took)
+}
+
 fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
+    let record = record(root, &target)?;
     let start = Instant::now();
     let disk = RootDisk::open(root)?;
     let surroundings = Surroundings {
         manager: None,
+        os: None,
         root: Some(root.to_owned()),
         live: false,
         root_user: Uid::effective().is_root(),
@@ -68,25 +90,36 @@ fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
     let proposal = transaction::propose(&machine, target, &rules, &steps)?.ok_or("there was nothing to do")?;
     let begun = Instant::now();
     transaction::run(&machine, &proposal, &mut |_| {})?;
-    Ok(Took { run: begun.elapsed(), all: start.elapsed() })
+    Ok(Took { run: begun.elapsed(), all: start.elapsed(), record })
 }
 
-fn measure(root: &Path, files: usize, rounds: usize) -> Result<Took, Failure> {
-    install(root)?;
-    apply(root, config(files, 0)?)?;
-    let took: Vec<Took> = (1..=rounds).map(|edition| apply(root, config(files, edition)?)).collect::<Result<_, _>>()?;
-    let middle = |of: fn(&Took) -> Duration| median(took.iter().map(of).collect());
-    Ok(Took { run: middle(|took| took.run), all: middle(|took| took.all) })
+/// The median of each part by itself.
+fn middle(took: &[Took]) -> Took {
+    let of = |part: fn(&Took) -> Duration| median(took.iter().map(part).collect());
+    Took { run: of(|took| took.run), all: of(|took| took.all), record: of(|took| took.record) }
 }
 
-/// Measures both and prints how they compare.
+/// Measures both in turn, so that whatever else the machine does meets both, and prints how they compare.
 pub(super) fn compare(place: &Path, rounds: usize) -> Result<(), Failure> {
-    let small = measure(&place.join("small"), SMALL, rounds)?;
-    let large = measure(&place.join("large"), LARGE, rounds)?;
+    let (few, many) = (place.join("small"), place.join("large"));
+    for (root, files) in [(&few, SMALL), (&many, LARGE)] {
+        install(root)?;
+        apply(root, config(files, 0)?)?;
+    }
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for edition in 1..=rounds {
+        small.push(apply(&few, config(SMALL, edition)?)?);
+        large.push(apply(&many, config(LARGE, edition)?)?);
+    }
+    let (small, large) = (middle(&small), middle(&large));
     println!("a transaction that changes {CHANGED} files of {SIZE} bytes, median of {rounds}");
-    for (what, of) in
-        [("run", (|took| took.run) as fn(&Took) -> Duration), ("with reading and planning", |took| took.all)]
-    {
+    let lines: [(&str, Part); 4] = [
+        ("run", |took| took.run),
+        ("currentconfig alone", |took| took.record),
+        ("run less currentconfig", |took| took.run.saturating_sub(took.record)),
+        ("run, reading and planning", |took| took.all),
+    ];
+    for (what, of) in lines {
         let (few, many) = (of(&small), of(&large));
         println!(
             "  {what:26} {:8.1} ms of {SMALL}, {:8.1} ms of {LARGE}, ratio {:.2}",

@@ -1,0 +1,20 @@
+//! A machine that runs a deployment of a real ostree sysroot, and the registry its images come from: what the tests of the
+//! operating system stand on, and whether it stands.
+#![cfg(test)]
+
+#[path = "live/answer.rs"]
+mod answer;
+#[path = "booted/mod.rs"]
+mod booted;
+#[path = "booted/cycle.rs"]
+mod cycle;
+#[path = "booted/node.rs"]
+mod node;
+#[path = "registry/mod.rs"]
+mod registry;
+#[path = "booted/served.rs"]
+mod served;
+#[path = "booted/trouble.rs"]
+mod trouble;
+#[path = "booted/updates.rs"]
+mod updates;
