@@ -35,6 +35,34 @@ pub struct Need {
 /// Every need.
 pub const NEEDS: &[Need] = &[
     Need {
+        what: "libostree 2022.7 or newer with its headers, which the root half of the agent links",
+        met: || library("ostree-1 >= 2022.7"),
+        debian: &["libostree-dev", "pkg-config"],
+        fedora: &["ostree-devel", "pkgconf-pkg-config"],
+        doors: &[Door::Demo, Door::Test],
+    },
+    Need {
+        what: "ostree with its units, and ip, for machines that run a deployment to test on",
+        met: || on_path("ostree") && ip() && Path::new(FINALIZER).exists(),
+        debian: &["ostree", "ostree-boot", "iproute2"],
+        fedora: &["ostree", "iproute"],
+        doors: &[Door::Test],
+    },
+    Need {
+        what: "skopeo, a registry, openssl and htpasswd, which make and serve OS images to test with",
+        met: || registry() && ["skopeo", "openssl", "htpasswd"].into_iter().all(on_path),
+        debian: &["skopeo", "docker-registry", "openssl", "apache2-utils"],
+        fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools"],
+        doors: &[Door::Test],
+    },
+    Need {
+        what: "headers of OpenSSL and zstd, which the stand-ins for rpm-ostree and bootc are built with",
+        met: || library("openssl") && library("libzstd"),
+        debian: &["libssl-dev", "libzstd-dev", "pkg-config"],
+        fedora: &["openssl-devel", "libzstd-devel", "pkgconf-pkg-config"],
+        doors: &[Door::Test],
+    },
+    Need {
         what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
         met: || env::var_os("CXX").is_some() || on_path("c++"),
         debian: &["g++"],
@@ -56,6 +84,24 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Test],
     },
 ];
+
+/// Finishes a staged deployment when a machine goes down; Debian has it in a package of its own.
+const FINALIZER: &str = "/usr/lib/systemd/system/ostree-finalize-staged.service";
+
+/// Ordinary users do not have its directory on their path.
+fn ip() -> bool {
+    on_path("ip") || executable(Path::new("/usr/sbin/ip"))
+}
+
+/// The same program goes by two names.
+fn registry() -> bool {
+    on_path("docker-registry") || on_path("registry")
+}
+
+/// Whether the compiler finds a library, in a version if one is named.
+fn library(name: &str) -> bool {
+    succeeds(Command::new("pkg-config").args(["--exists", name]))
+}
 
 /// Whether a systemd can be booted beside this machine's own, if it has one.
 pub fn systemd() -> bool {
@@ -105,7 +151,7 @@ mod tests {
         for door in [Door::Demo, Door::Test, Door::Fuzz] {
             assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
         }
-        assert!(missing(Some(Door::Demo)).is_empty());
+        assert!(NEEDS.iter().any(|need| need.doors.contains(&Door::Demo)));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::{demo, docs, fuzz, needs, process, setup};
 pub const USAGE: &str = "\
 cargo xtask test [--fast]
 
-Everything that CI checks: format, lints, tests, API documentation, generated pages,
-fuzz targets, demo. Stops at the first failure.
+Everything that CI checks: format, lints, stand-ins, tests, API documentation,
+generated pages, fuzz targets, demo. Stops at the first failure.
 
   --fast    leave out the fuzz targets, which need a build of their own
 ";
@@ -31,6 +31,7 @@ const FUZZ_SECONDS: u64 = 10;
 const STAGES: &[Stage] = &[
     Stage { name: "format", alone: "cargo fmt --all", run: format },
     Stage { name: "lint", alone: "cargo clippy --workspace --all-targets --locked -- -D warnings", run: lint },
+    Stage { name: "stand-ins", alone: "cargo test --locked --manifest-path tests/standins/Cargo.toml", run: stand_ins },
     Stage { name: "test", alone: "cargo test --workspace --locked", run: test },
     Stage {
         name: "api-docs",
@@ -43,6 +44,9 @@ const STAGES: &[Stage] = &[
 ];
 
 const FUZZ: &str = "fuzz";
+
+/// A workspace of its own: it links another version of libostree's bindings.
+const STAND_INS: &str = "tests/standins/Cargo.toml";
 
 /// The door.
 pub fn run(mut arguments: Arguments) -> Result<()> {
@@ -86,11 +90,22 @@ fn table(stages: &[&Stage], took: &[Duration], failed: bool) -> String {
 
 fn format() -> Result<()> {
     process::run(&mut process::cargo(["fmt", "--all", "--", "--check"]))?;
-    process::run(&mut process::cargo(["fmt", "--manifest-path", fuzz::MANIFEST, "--", "--check"]))
+    for manifest in [fuzz::MANIFEST, STAND_INS] {
+        process::run(&mut process::cargo(["fmt", "--manifest-path", manifest, "--", "--check"]))?;
+    }
+    Ok(())
 }
 
 fn lint() -> Result<()> {
     process::run(&mut process::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+}
+
+/// What the tests of the operating system run against has to be there before them, and right.
+fn stand_ins() -> Result<()> {
+    for (verb, rest) in [("build", &["--bins"][..]), ("test", &[])] {
+        process::run(process::cargo([verb, "--locked", "--manifest-path", STAND_INS]).args(rest))?;
+    }
+    Ok(())
 }
 
 fn test() -> Result<()> {
@@ -132,7 +147,7 @@ mod tests {
             [
                 vec!["format", "1.5", "ok"],
                 vec!["lint", "2.0", "FAILED"],
-                vec!["test", "-", "not", "run"],
+                vec!["stand-ins", "-", "not", "run"],
                 vec!["total", "3.5"],
             ]
         );
