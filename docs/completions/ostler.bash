@@ -19,6 +19,9 @@ _ostler() {
             ostler,apply)
                 cmd="ostler__subcmd__apply"
                 ;;
+            ostler,bootloader)
+                cmd="ostler__subcmd__bootloader"
+                ;;
             ostler,diff)
                 cmd="ostler__subcmd__diff"
                 ;;
@@ -31,6 +34,9 @@ _ostler() {
             ostler,plan)
                 cmd="ostler__subcmd__plan"
                 ;;
+            ostler,reboot)
+                cmd="ostler__subcmd__reboot"
+                ;;
             ostler,recover)
                 cmd="ostler__subcmd__recover"
                 ;;
@@ -40,6 +46,15 @@ _ostler() {
             ostler,status)
                 cmd="ostler__subcmd__status"
                 ;;
+            ostler__subcmd__bootloader,adopt)
+                cmd="ostler__subcmd__bootloader__subcmd__adopt"
+                ;;
+            ostler__subcmd__bootloader,status)
+                cmd="ostler__subcmd__bootloader__subcmd__status"
+                ;;
+            ostler__subcmd__bootloader,update)
+                cmd="ostler__subcmd__bootloader__subcmd__update"
+                ;;
             *)
                 ;;
         esac
@@ -47,7 +62,7 @@ _ostler() {
 
     case "${cmd}" in
         ostler)
-            opts="-h -V --help --version plan diff apply recover rollback status drift pack"
+            opts="-h -V --help --version plan diff apply recover rollback reboot bootloader status drift pack"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -83,6 +98,86 @@ _ostler() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__bootloader)
+            opts="-h --help status update adopt"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__bootloader__subcmd__adopt)
+            opts="-y -o -h --dry-run --yes --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__bootloader__subcmd__status)
+            opts="-o -h --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__bootloader__subcmd__update)
+            opts="-y -o -h --dry-run --yes --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --output)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
@@ -191,6 +286,28 @@ _ostler() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__reboot)
+            opts="-y -o -h --soft --dry-run --yes --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --output)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0

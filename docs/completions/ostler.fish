@@ -31,6 +31,8 @@ complete -c ostler -n "__fish_ostler_needs_command" -f -a "diff" -d 'Say what di
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "reboot" -d 'Restart the machine so that what waits for it takes effect'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "bootloader" -d 'Look at the boot loader, bring it up to date, or let bootupd take it over'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "status" -d 'Say which configuration the machine is in, and whether something is unfinished'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "drift" -d 'Say how the machine differs from the configuration it is in, and put it right if asked'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "pack" -d 'Write what packages ship beside the command'
@@ -77,6 +79,29 @@ complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l dry-run -d 'C
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s y -l yes -d 'Do not ask before changing the machine'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l first-boot -d 'Decide as at first boot, by a fixed table; a policy has no say then'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand reboot" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand reboot" -l soft -d 'Restart user space alone, where systemd can and the kernel stays; else the machine restarts as a whole'
+complete -c ostler -n "__fish_ostler_using_subcommand reboot" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand reboot" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand reboot" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and not __fish_seen_subcommand_from status update adopt" -s h -l help -d 'Print help'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and not __fish_seen_subcommand_from status update adopt" -f -a "status" -d 'Say which boot loader is installed, which one the booted image brings, and where it lies'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and not __fish_seen_subcommand_from status update adopt" -f -a "update" -d 'Bring the boot loader that bootupd keeps to the version of the booted image'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and not __fish_seen_subcommand_from status update adopt" -f -a "adopt" -d 'Let bootupd take over a boot loader that it does not keep yet, and update it'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from status" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from update" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from update" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from update" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from adopt" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from adopt" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from adopt" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand bootloader; and __fish_seen_subcommand_from adopt" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand status" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand status" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
