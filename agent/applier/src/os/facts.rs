@@ -1,15 +1,22 @@
 //! What this machine is, from its files.
 
 use std::fs;
+use std::time::Duration;
 
 use ostler_core::os::backend::{CHOICE_PATH, Host};
 use ostler_core::os::image::Pinned;
 use ostler_core::os::trust::{Policy, Ruling};
 use ostler_core::os_release::OsRelease;
+use ostler_host::command::Command;
 use ostler_host::disk::{Disk, RootDisk, RootPath};
 
 /// Files that say what a machine is are short.
 const MOST: u64 = 1 << 20;
+
+/// One unit's words in one boot.
+const MOST_JOURNAL: usize = 256 << 10;
+const JOURNAL_TIME: Duration = Duration::from_secs(30);
+const MOST_WORDS: usize = 500;
 
 /// Files that belong to the rpm-ostree daemon: its activation by the bus is what makes it usable.
 const RPM_OSTREE: &str = "/usr/share/dbus-1/system-services/org.projectatomic.rpmostree1.service";
@@ -41,6 +48,22 @@ pub(super) fn kernel() -> String {
 /// What the kernel was told.
 pub(super) fn command_line() -> String {
     fs::read_to_string("/proc/cmdline").unwrap_or_default()
+}
+
+/// The first complaint of the unit that finishes staged deployments, in the boot before this one. Older libostrees leave no
+/// other trace of it.
+pub(super) fn finalization_failure() -> Option<String> {
+    let asked = Command::new("journalctl", JOURNAL_TIME, MOST_JOURNAL).arguments([
+        "--boot=-1",
+        "--output=cat",
+        "--no-pager",
+        "--unit=ostree-finalize-staged.service",
+        "_UID=0",
+    ]);
+    let said = asked.run().ok()?.stdout;
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().find_map(|line| line.strip_prefix("error: "))?;
+    Some(line.chars().take(MOST_WORDS).collect())
 }
 
 fn text(disk: &RootDisk, path: &str) -> Option<String> {

@@ -124,6 +124,10 @@ impl OsHost for LiveOs<'_> {
         registry::resolve(&self.skopeo().ok()?, reference).ok()
     }
 
+    fn last_words(&self) -> Option<String> {
+        facts::finalization_failure()
+    }
+
     fn open_extensions(&self, image: &str) -> Result<(), OsError> {
         let Ok(image) = Pinned::parse(image) else { return Ok(()) };
         Ok(Extensions::new(self.disk).provide(&self.skopeo()?, &image)?)

@@ -122,13 +122,12 @@ impl Staging<'_> {
     fn confirm(&self) -> Result<usize, Trouble> {
         let state = self.host.sysroot().read()?;
         let booted = state.booted.unwrap_or_default();
+        let Err(source) = self.change.check(self.direction, &booted) else { return Ok(0) };
         let finished = state.deployments.iter().any(|deployment| self.fits(Some(deployment)));
-        let there = finished || state.finalization_failure.is_some();
-        let failure = state.finalization_failure.map(|words| format!(": {words}")).unwrap_or_default();
-        match self.change.check(self.direction, &booted) {
-            Ok(()) => Ok(0),
-            Err(source) => Err(Trouble::NotBooted { source, failure, there }),
-        }
+        let words = state.finalization_failure.or_else(|| self.host.last_words());
+        let there = finished || words.is_some();
+        let failure = words.map(|words| format!(": {words}")).unwrap_or_default();
+        Err(Trouble::NotBooted { source, failure, there })
     }
 
     fn settle(&self, told: Told<'_>) -> Result<usize, Trouble> {

@@ -69,6 +69,9 @@ pub trait OsHost {
     /// The digest that a name of an image without one means at this moment, if anybody can tell.
     fn resolve(&self, reference: &str) -> Option<String>;
 
+    /// What the machine said when it could not finish a staged deployment at the end of the previous boot, if it did.
+    fn last_words(&self) -> Option<String>;
+
     /// Makes the packages of an extensions image available to the backend.
     fn open_extensions(&self, image: &str) -> Result<(), OsError>;
 

@@ -1,0 +1,122 @@
+//! The seam between a transaction and the machine it runs on: what is asked of a machine, and what it tells.
+
+use ostler_core::os::goal::OsChange;
+use ostler_core::recorded::Recorded;
+use ostler_core::step::Step;
+use ostler_core::transaction::{Direction, Finished, Open, Phase, Purpose};
+
+use super::Trouble;
+use crate::os::Told;
+
+/// A machine on which transactions run.
+pub trait World {
+    /// Everything one direction of a transaction needs, found and checked without changing anything.
+    type Way;
+
+    /// What the machine is in.
+    fn observe(&self) -> Result<Snapshot, Trouble>;
+
+    /// Checks a journey as far as that can be done without changing anything.
+    fn prepare(&self, journey: &Journey<'_>) -> Result<Self::Way, Trouble>;
+
+    /// Makes a record durable.
+    fn save(&self, entry: Entry<'_, Self::Way>) -> Result<(), Trouble>;
+
+    /// Makes one phase happen; gives how many things it changed. Doing it again, whatever interrupted it, ends the same.
+    /// What takes its time is told on the way.
+    fn run(&self, way: &Self::Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble>;
+
+    /// Whether a phase has nothing to do, now or when it is asked again, so that not even that needs to be noted.
+    fn is_idle(&self, way: &Self::Way, phase: Phase) -> bool;
+
+    /// What the way leaves out on this kind of machine, and whether the machine has to restart.
+    fn omissions(&self, way: &Self::Way) -> (Vec<Step>, bool);
+
+    /// What the way does to the operating system.
+    fn os(&self, way: &Self::Way) -> Option<OsChange>;
+
+    /// Whether the way is not at its end before the machine has restarted, because that is what changes the operating
+    /// system.
+    fn awaits_reboot(&self, way: &Self::Way) -> Result<bool, Trouble>;
+
+    /// Now, in seconds since 1970.
+    fn now(&self) -> u64;
+
+    /// This boot of the machine.
+    fn boot(&self) -> String;
+}
+
+/// What a machine is in.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Its configuration.
+    pub current: Recorded,
+    /// The one it was installed with, if it is still known.
+    pub install_time: Option<Recorded>,
+    /// The one before the current.
+    pub previous: Option<Recorded>,
+    /// Whether a person has asked for the next update to be forced.
+    pub forced: bool,
+    /// What was interrupted, with the phases that are done.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// An open transaction as found.
+#[derive(Clone, Debug)]
+pub struct Interrupted {
+    /// The transaction.
+    pub open: Open,
+    /// Where it leads, if that is still known.
+    pub next: Option<Recorded>,
+    /// Where it comes from, if that is still known.
+    pub origin: Option<Recorded>,
+    /// Phases done in the direction it is heading.
+    pub done: Vec<Phase>,
+}
+
+/// One direction of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Journey<'a> {
+    /// What the transaction is for.
+    pub purpose: Purpose,
+    /// Which direction.
+    pub direction: Direction,
+    /// The steps of this direction.
+    pub steps: &'a [Step],
+    /// The steps of the other one.
+    pub reverse: &'a [Step],
+    /// The configuration this direction leads to.
+    pub target: &'a Recorded,
+    /// The configuration it comes from.
+    pub leaving: &'a Recorded,
+    /// Phases that were done before.
+    pub done: &'a [Phase],
+    /// The boot in which the transaction began; empty when it has not.
+    pub boot: &'a str,
+    /// What it does to the operating system, once that is settled.
+    pub os: Option<&'a OsChange>,
+}
+
+/// What is made durable.
+#[derive(Debug)]
+pub enum Entry<'a, W> {
+    /// A transaction begins.
+    Begin {
+        /// The transaction.
+        open: &'a Open,
+        /// Its way forward, with what it takes to come back.
+        way: &'a W,
+        /// Where it leads.
+        next: &'a Recorded,
+    },
+    /// It has not begun after all.
+    Abandon,
+    /// It heads back.
+    TurnBack(&'a Open),
+    /// A phase is done.
+    Done(Direction, Phase),
+    /// Only the restart is missing.
+    Await(&'a Open),
+    /// It has ended.
+    Finish(&'a Finished),
+}
