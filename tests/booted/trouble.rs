@@ -170,6 +170,8 @@ fn a_deployment_that_cannot_be_finished_is_undone() {
     node.restart();
     let answer = node.ostler(&["recover", "-o", "json"]).exits(1).json();
     assert_eq!(answer["result"], "undone", "{answer:#}");
+    let reason = answer["finished"]["reason"].as_str().unwrap();
+    assert!(reason.contains("No space left on device"), "the machine's last words are told: {reason}");
     for name in ["boot/filler", "boot/rest"] {
         let _ = fs::remove_file(node.machine.path(name));
     }
