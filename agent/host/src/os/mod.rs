@@ -1,7 +1,7 @@
 //! What changes the operating system of a machine, and what can be seen of it.
 //!
 //! Owns the seam between a transaction and rpm-ostree, bootc or another controller. Refuses to decide what the next
-//! deployment is: that is core's [`Goal`](ostler_core::os::goal::Goal) and [`Order`].
+//! deployment is: that is core's [`Goal`] and [`Order`].
 
 pub mod auth;
 pub mod bootc;
