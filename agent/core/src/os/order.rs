@@ -65,14 +65,6 @@ impl Order {
     pub const fn is_empty(&self) -> bool {
         self.image.is_none() && self.kargs.is_none() && self.packages.is_empty()
     }
-
-    /// Whether the new deployment has another kernel than the old one, or tells it something else: then nothing but a
-    /// full restart will do.
-    pub fn touches_kernel(&self) -> bool {
-        let kernel = |name: &String| name == "kernel" || name.starts_with("kernel-");
-        let Packages { install, uninstall, remove, reset } = &self.packages;
-        self.kargs.is_some() || [install, uninstall, remove, reset].into_iter().flatten().any(kernel)
-    }
 }
 
 #[cfg(test)]
@@ -101,17 +93,10 @@ mod tests {
         assert_eq!(order.image.as_deref(), Some(IMAGE_B));
         assert_eq!(order.kargs.as_deref(), Some(&["root=x", "a", "b"].map(str::to_owned)[..]));
         assert_eq!((order.packages.install.len(), order.packages.remove.len()), (3, 5));
-        assert!(order.touches_kernel());
 
         let swapped = Installed { packages: goal.packages, removals: goal.removals, ..base.clone() };
         let back = Order::between(&swapped, &Goal::keeping(&base));
         assert_eq!((back.packages.uninstall.len(), back.packages.reset.len()), (3, 5));
         assert!(back.image.is_none() && back.kargs.is_none());
-    }
-
-    #[test]
-    fn an_image_alone_leaves_the_kernel_to_be_looked_at() {
-        let base = installed(IMAGE_A, "root=x");
-        assert!(!Order::between(&base, &Goal::of(&wish(IMAGE_B), &base, EL).unwrap()).touches_kernel());
     }
 }
