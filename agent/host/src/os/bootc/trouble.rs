@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ostler_core::os::backend::Backend;
-use ostler_core::os::complaint::Complaint;
+use ostler_core::os::complaint::{Complaint, without_secrets};
 
 use super::OsError;
 use crate::systemd::transient::{Ended, TransientError};
@@ -21,10 +21,11 @@ pub(super) fn refused(action: &'static str, message: String) -> OsError {
 
 /// Of a command that ended badly.
 pub(super) fn of_end(ended: &Ended, action: &'static str) -> OsError {
+    let story = without_secrets(&ended.story());
     match Complaint::of(&ended.stderr) {
-        Complaint::Lasting => refused(action, ended.story()),
+        Complaint::Lasting => refused(action, story),
         Complaint::Busy => OsError::Busy { occupant: LOCK_HOLDER.to_owned(), seconds: 0 },
-        Complaint::Passing => failed(action, ended.story()),
+        Complaint::Passing => failed(action, story),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a failed transaction is told as: core judges its words, because the daemon has no codes for what happens in one.
 
 use ostler_core::os::backend::Backend;
-use ostler_core::os::complaint::Complaint;
+use ostler_core::os::complaint::{Complaint, without_secrets};
 
 use crate::os::OsError;
 
@@ -10,7 +10,7 @@ const MOST: usize = 4096;
 
 /// The error that a failure with these words is.
 pub(super) fn of(action: &'static str, text: &str) -> OsError {
-    let (backend, message) = (Backend::RpmOstree, last_part(text));
+    let (backend, message) = (Backend::RpmOstree, without_secrets(&last_part(text)));
     if Complaint::of(&message) == Complaint::Lasting {
         OsError::Refused { backend, action, message }
     } else {
@@ -62,6 +62,12 @@ mod tests {
         ] {
             assert!(matches!(of("stage", text), OsError::Failed { .. }), "{text}");
         }
+    }
+
+    #[test]
+    fn credentials_in_addresses_are_not_passed_on() {
+        let error = of("stage", "Get \"https://me:hunter2@cdn.example/b?sig=hunter2\": EOF").to_string();
+        assert!(error.contains("https://cdn.example/b") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]
