@@ -96,7 +96,8 @@ impl OsHost for LiveOs<'_> {
                     patience: TRANSACTION,
                     enforce_signatures: signed,
                 };
-                let disk = RootDisk::open(self.root).map_err(OsError::Skopeo)?;
+                let disk = RootDisk::open(self.root)
+                    .map_err(|error| OsError::Sysroot { action: "reach", source: error.into() })?;
                 Box::new(Bootc::new(settings, disk, sysroot()))
             }
             Backend::External => Box::new(External::new(sysroot())),
