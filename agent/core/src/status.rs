@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::os::boot_mark::BootMark;
 use crate::os::state::OsState;
-use crate::transaction::{Finished, Open, OrderedRestart, Phase};
+use crate::transaction::{Finished, Open, OrderedRestart, Phase, Rejected, Trial};
 
 /// The state of one machine, or of one root directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,12 @@ pub struct Status {
     pub awaits_reboot: bool,
     /// The restart that was ordered in this boot, and has not happened yet.
     pub restart: Option<OrderedRestart>,
+    /// The boot that all this was found in.
+    pub boot: BootMark,
+    /// The configuration that the machine has yet to prove itself in, if there is one.
+    pub trial: Option<Trial>,
+    /// Configurations that were given up here, the latest first.
+    pub rejected: Vec<Rejected>,
     /// Records that were found damaged, with what is wrong.
     pub damaged: Vec<String>,
     /// The deployments of its operating system.

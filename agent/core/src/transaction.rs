@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::os::boot_mark::BootMark;
 use crate::os::goal::OsChange;
 use crate::step::Step;
 
@@ -44,7 +45,7 @@ pub struct Open {
     /// How to get back.
     pub undo: Vec<Step>,
     /// The boot in which it began.
-    pub boot: String,
+    pub boot: BootMark,
     /// When it began, in seconds since 1970.
     pub began: u64,
     /// Why it goes back.
@@ -53,12 +54,22 @@ pub struct Open {
     /// Whether the new operating system was there to be booted and was not: then it is not tried again by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub target_failed: bool,
+    /// Whether it goes back for nothing that is wrong with the new configuration: it was withdrawn, or the moment was bad.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blameless: bool,
     /// What happens to the operating system, where something does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os: Option<OsChange>,
     /// The boot after which it goes on: everything else is done, and the restart is all that is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub awaits_end_of: Option<String>,
+    pub awaits_end_of: Option<BootMark>,
+}
+
+impl Open {
+    /// Whether the restart is all that is missing, and has not happened yet.
+    pub fn awaits_restart(&self, now: &BootMark) -> bool {
+        self.awaits_end_of.as_ref().is_some_and(|mark| mark.lasts(now))
+    }
 }
 
 /// A restart that was ordered.
@@ -66,14 +77,37 @@ pub struct Open {
 #[serde(rename_all = "camelCase")]
 pub struct OrderedRestart {
     /// The boot that was to end.
-    pub boot: String,
-    /// How often user space had been restarted in it, where systemd counts that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub soft_reboots: Option<u32>,
+    pub boot: BootMark,
     /// When, in seconds since 1970.
     pub ordered: u64,
     /// Why.
     pub rationale: String,
+}
+
+/// A configuration that was reached and that the machine has yet to prove itself in after a restart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trial {
+    /// The configuration.
+    pub config: String,
+    /// The boot before the restart that it takes effect with.
+    pub before: BootMark,
+    /// Whether the operating system changed with it.
+    pub os: bool,
+    /// When it was reached, in seconds since 1970.
+    pub since: u64,
+}
+
+/// A configuration that was tried here and given up: it is not tried again by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rejected {
+    /// The configuration.
+    pub config: String,
+    /// Why.
+    pub reason: String,
+    /// When, in seconds since 1970.
+    pub at: u64,
 }
 
 /// A transaction that has ended.
@@ -93,7 +127,7 @@ pub struct Finished {
     /// When it ended.
     pub ended: u64,
     /// The boot in which it ended.
-    pub boot: String,
+    pub boot: BootMark,
     /// Whether the machine has to restart for it to take effect.
     pub reboot: bool,
     /// Steps that are not for this kind of machine, and were left out.
@@ -104,6 +138,13 @@ pub struct Finished {
     /// What became of the boot loader afterwards, where it was to be updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_loader: Option<String>,
+}
+
+impl Finished {
+    /// Whether the machine still has to restart for it to take effect.
+    pub fn awaits_restart(&self, now: &BootMark) -> bool {
+        self.reboot && self.boot.lasts(now)
+    }
 }
 
 /// How a transaction ended.

@@ -1,62 +1,115 @@
 //! What tells one start of a machine from the next, so that a restart that was asked for can be told from one that happened.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-/// Which start of the machine this is.
+/// Which start of the machine this is. Written as the boot ID, and behind a `+` the count where there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "String", into = "String")]
 pub struct BootMark {
     /// What the kernel calls this boot.
     pub boot_id: String,
-    /// How often user space was restarted since; none from a systemd that does not count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How often user space was restarted since; none where systemd does not count, or could not be asked.
     pub soft_reboots: Option<u32>,
 }
 
-/// Whether the machine has restarted between two marks. What cannot be told has not happened.
-pub fn proven(before: &BootMark, now: &BootMark) -> bool {
-    if before.boot_id.is_empty() || now.boot_id.is_empty() {
-        return false;
-    }
-    let softly = matches!((before.soft_reboots, now.soft_reboots), (Some(before), Some(now)) if now > before);
-    before.boot_id != now.boot_id || softly
+/// What has restarted between two marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restarted {
+    /// Nothing, as far as that can be told.
+    #[default]
+    Nothing,
+    /// User space, under the same kernel.
+    UserSpace,
+    /// The machine.
+    Machine,
 }
 
-/// The major version of systemd in what it says of itself, such as `252.39-1~deb12u2`.
-pub fn systemd_version(text: &str) -> Option<u32> {
-    let text = text.trim().trim_start_matches('v');
-    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+impl BootMark {
+    /// What has restarted since this mark. What cannot be told has not happened.
+    pub fn since(&self, now: &Self) -> Restarted {
+        if self.boot_id.is_empty() || now.boot_id.is_empty() {
+            return Restarted::Nothing;
+        }
+        if self.boot_id != now.boot_id {
+            return Restarted::Machine;
+        }
+        match (self.soft_reboots, now.soft_reboots) {
+            (Some(before), Some(now)) if now > before => Restarted::UserSpace,
+            _ => Restarted::Nothing,
+        }
+    }
+
+    /// Whether what ran at this mark still runs.
+    pub fn lasts(&self, now: &Self) -> bool {
+        self.since(now) == Restarted::Nothing
+    }
+}
+
+impl From<String> for BootMark {
+    fn from(text: String) -> Self {
+        match text.rsplit_once('+').and_then(|(id, count)| Some((id, count.parse().ok()?))) {
+            Some((id, count)) => Self { boot_id: id.to_owned(), soft_reboots: Some(count) },
+            None => Self { boot_id: text, soft_reboots: None },
+        }
+    }
+}
+
+impl From<BootMark> for String {
+    fn from(mark: BootMark) -> Self {
+        mark.to_string()
+    }
+}
+
+impl fmt::Display for BootMark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.boot_id)?;
+        self.soft_reboots.map_or(Ok(()), |count| write!(formatter, "+{count}"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn mark(text: &str) -> BootMark {
+        text.to_owned().into()
+    }
+
     #[test]
     fn a_restart_is_proven_by_another_boot_or_another_count() {
-        let mark = |boot_id: &str, soft_reboots| BootMark { boot_id: boot_id.to_owned(), soft_reboots };
         for (before, now, expected) in [
-            (mark("a", None), mark("b", None), true),
-            (mark("a", Some(3)), mark("b", Some(0)), true),
-            (mark("a", None), mark("a", None), false),
-            (mark("a", Some(1)), mark("a", Some(1)), false),
-            (mark("a", Some(1)), mark("a", Some(2)), true),
-            (mark("a", None), mark("a", Some(1)), false),
-            (mark("a", Some(1)), mark("a", None), false),
-            (mark("", None), mark("a", None), false),
-            (mark("a", None), mark("", None), false),
+            ("a", "b", Restarted::Machine),
+            ("a+3", "b+0", Restarted::Machine),
+            ("a", "a", Restarted::Nothing),
+            ("a+1", "a+1", Restarted::Nothing),
+            ("a+1", "a+2", Restarted::UserSpace),
+            ("a+2", "a+1", Restarted::Nothing),
+            ("a", "a+1", Restarted::Nothing),
+            ("a+1", "a", Restarted::Nothing),
+            ("", "a", Restarted::Nothing),
+            ("a", "", Restarted::Nothing),
         ] {
-            assert_eq!(proven(&before, &now), expected, "{before:?} {now:?}");
+            assert_eq!(mark(before).since(&mark(now)), expected, "{before:?} {now:?}");
+            assert_eq!(mark(before).lasts(&mark(now)), expected == Restarted::Nothing);
         }
     }
 
     #[test]
-    fn systemd_tells_its_version_in_many_ways() {
-        for (text, expected) in
-            [("252.39-1~deb12u2", Some(252)), ("257-13.el10", Some(257)), ("v254", Some(254)), ("", None), ("x", None)]
-        {
-            assert_eq!(systemd_version(text), expected, "{text}");
+    fn a_mark_is_written_as_text_and_read_from_any() {
+        for (text, id, count) in [
+            ("a-b", "a-b", None),
+            ("a-b+0", "a-b", Some(0)),
+            ("a+7", "a", Some(7)),
+            ("a+b", "a+b", None),
+            ("", "", None),
+        ] {
+            let read = BootMark { boot_id: id.to_owned(), soft_reboots: count };
+            assert_eq!((mark(text), read.to_string().as_str()), (read, text));
         }
+        let json = serde_json::to_string(&mark("a+1")).unwrap();
+        assert_eq!(json, "\"a+1\"");
+        assert_eq!(serde_json::from_str::<BootMark>(&json).unwrap(), mark("a+1"));
     }
 }

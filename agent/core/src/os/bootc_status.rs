@@ -16,8 +16,6 @@ pub struct BootcStatus {
     pub booted: Option<Entry>,
     /// The one before it.
     pub rollback: Option<Entry>,
-    /// Whether the next restart boots the one before it.
-    pub rollback_queued: bool,
 }
 
 /// One deployment.
@@ -75,8 +73,6 @@ struct Status {
     staged: Option<Deployment>,
     booted: Option<Deployment>,
     rollback: Option<Deployment>,
-    #[serde(deserialize_with = "or_default")]
-    rollback_queued: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -124,9 +120,9 @@ impl BootcStatus {
             let cut = |text: String| text.chars().take(80).collect();
             return Err(BootcStatusError::Unknown { kind: cut(document.kind), version: cut(document.api_version) });
         }
-        let Status { staged, booted, rollback, rollback_queued } = document.status;
+        let Status { staged, booted, rollback } = document.status;
         let [staged, booted, rollback] = [staged, booted, rollback].map(|deployment| deployment.map(Entry::from));
-        Ok(Self { staged, booted, rollback, rollback_queued })
+        Ok(Self { staged, booted, rollback })
     }
 }
 
@@ -200,7 +196,7 @@ mod tests {
         let booted = full.booted.unwrap();
         assert_eq!((booted.digest, booted.incompatible), (some("sha256:736b"), true));
         assert!(!booted.soft_reboot_capable && !booted.held_back);
-        assert_eq!((full.rollback, full.rollback_queued), (Some(Entry::default()), true));
+        assert_eq!(full.rollback, Some(Entry::default()));
         let early = BootcStatus::parse(EARLY.as_bytes()).unwrap();
         assert!(early.staged.unwrap().held_back);
         assert_eq!(early.booted, Some(Entry::default()));

@@ -15,6 +15,7 @@ pub mod mirrors;
 pub mod order;
 pub mod preflight;
 pub mod release;
+pub mod soft_reboot;
 pub mod state;
 pub mod trust;
 

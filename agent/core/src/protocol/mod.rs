@@ -57,6 +57,20 @@ pub enum Request {
     },
     /// Take back a change that only waits for the machine to restart.
     Withdraw,
+    /// The machine has proven itself in its configuration: what was kept to go back to is not needed any more.
+    Confirm,
+    /// The machine has not proven itself in its configuration: go back to the one before, and remember why.
+    GiveUp {
+        /// Why.
+        reason: String,
+        /// How disruptive the way back may be.
+        rules: Rules,
+    },
+    /// Keep this as the configuration the machine was installed with, where that one is lost.
+    KeepBase {
+        /// The earliest configuration that is known.
+        config: Sealed,
+    },
     /// Restart the machine, or only say how.
     Reboot {
         /// Only say how.
@@ -132,6 +146,16 @@ pub enum Reply {
     Finished(Finished),
     /// There was nothing to do.
     Nothing,
+    /// To [`Request::Confirm`]: this configuration has proven itself.
+    Confirmed {
+        /// Its name.
+        config: String,
+    },
+    /// To [`Request::KeepBase`]: this configuration is kept as the one the machine was installed with.
+    BaseKept {
+        /// Its name.
+        config: String,
+    },
     /// To [`Request::Reboot`].
     Restart(Restart),
     /// To [`Request::Bootloader`], and what it is then.
@@ -154,6 +178,9 @@ pub struct Observation {
     pub current: Option<Sealed>,
     /// The configuration it was installed with, if it is still known.
     pub install_time: Option<Sealed>,
+    /// Whether that is only the earliest one known, kept because the real one is lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base_kept: bool,
     /// The configuration a rollback leads to, if there is one; empty for a machine that had none.
     pub previous: Option<Sealed>,
     /// Whether a person has asked for the next update to be forced.
@@ -177,6 +204,9 @@ pub struct Restart {
     pub staged: bool,
     /// Whether only user space restarts.
     pub soft: bool,
+    /// Why it does not, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_soft: Option<String>,
     /// Whether it has begun.
     pub begun: bool,
 }
