@@ -15,8 +15,10 @@ pub struct MachineConfig {
     pub ignition: Config,
     /// Whether Ignition and the daemon would accept that config. A node may well run one that they would not.
     pub validity: Result<(), Invalid>,
-    /// `spec.osImageURL`.
+    /// The image to run: the one that was built for this configuration, else `spec.osImageURL`.
     pub os_image: String,
+    /// The image that was built for this configuration, where the pool builds its own.
+    pub built_image: Option<String>,
     /// `spec.baseOSExtensionsContainerImage`.
     pub extensions_image: String,
     /// `spec.kernelArguments`.
@@ -27,6 +29,26 @@ pub struct MachineConfig {
     pub extensions: Vec<String>,
     /// `spec.fips`.
     pub fips: bool,
+}
+
+/// The annotation by which a document carries the image that was built for it. It stays between the halves of the agent
+/// and in the journal: other agents keep the image in a file of its own.
+const BUILT_IMAGE: &str = "ostler.dev/built-image";
+
+/// Makes a document carry the image that was built for it, or none.
+pub fn set_built_image(document: &mut Value, image: Option<&str>) {
+    let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove(BUILT_IMAGE);
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
+    let Some(image) = image else { return };
+    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.insert(BUILT_IMAGE.to_owned(), Value::from(image));
+    }
 }
 
 /// Why a document holds no MachineConfig.
@@ -73,6 +95,7 @@ impl MachineConfig {
             ignition: Config::default(),
             validity: Ok(()),
             os_image: String::new(),
+            built_image: None,
             extensions_image: String::new(),
             kernel_arguments: Vec::new(),
             kernel_type: String::new(),
@@ -102,6 +125,8 @@ impl MachineConfig {
     /// Takes the cluster's object.
     pub fn from_api(object: api::MachineConfig) -> Result<Self, ConfigError> {
         let name = object.metadata.name.unwrap_or_default();
+        let built_image = object.metadata.annotations.and_then(|mut annotations| annotations.remove(BUILT_IMAGE));
+        let built_image = built_image.filter(|image| !image.is_empty());
         let source = match Source::parse(object.spec.config) {
             Ok(source) => source,
             Err(source) => return Err(ConfigError::Ignition { name, source }),
@@ -110,7 +135,8 @@ impl MachineConfig {
             name,
             validity: source.validate(),
             ignition: source.into_config(),
-            os_image: object.spec.os_image_url,
+            os_image: built_image.clone().unwrap_or(object.spec.os_image_url),
+            built_image,
             extensions_image: object.spec.base_os_extensions_container_image,
             kernel_arguments: object.spec.kernel_arguments,
             kernel_type: object.spec.kernel_type,
@@ -144,6 +170,19 @@ mod tests {
         ] {
             assert_eq!(MachineConfig::from_document(document).unwrap_err().to_string(), expected);
         }
+    }
+
+    #[test]
+    fn an_image_that_was_built_for_it_is_the_one_to_run_and_can_be_taken_off_again() {
+        let plain = json!({"metadata": {"name": "a"}, "spec": {"osImageURL": "base"}});
+        let mut document = plain.clone();
+        set_built_image(&mut document, Some("built"));
+        let config = MachineConfig::from_document(document.clone()).unwrap();
+        assert_eq!((config.os_image.as_str(), config.built_image.as_deref()), ("built", Some("built")));
+        set_built_image(&mut document, None);
+        assert_eq!(document, plain);
+        let config = MachineConfig::from_document(document).unwrap();
+        assert_eq!((config.os_image.as_str(), config.built_image), ("base", None));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::machine_config::{ConfigError, MachineConfig};
+use crate::machine_config::{ConfigError, MachineConfig, set_built_image};
 use crate::secret::Secret;
 
 /// A configuration and its compact JSON, which holds everything that was given, known or not.
@@ -33,6 +33,19 @@ impl Recorded {
         Self::new(MachineConfig::empty(), Secret::default())
     }
 
+    /// Its text as other agents know it: without the image that was built for it, which they keep apart.
+    pub fn plain(&self) -> Arc<Secret<Vec<u8>>> {
+        let carried = self.config.built_image.as_ref().and_then(|_| serde_json::from_slice(self.json.expose()).ok());
+        let Some(mut document): Option<Value> = carried else { return Arc::clone(&self.json) };
+        set_built_image(&mut document, None);
+        Arc::new(Secret::new(document.to_string().into_bytes()))
+    }
+
+    /// The image that was built for it, as other agents keep it.
+    pub fn image(&self) -> Arc<Secret<Vec<u8>>> {
+        Arc::new(Secret::new(self.config.built_image.clone().unwrap_or_default().into_bytes()))
+    }
+
     /// Whether it is the one of a machine that has none.
     pub fn is_empty(&self) -> bool {
         self.json.expose().is_empty()
@@ -51,5 +64,16 @@ mod tests {
         let recorded = Recorded::from_document(given.clone()).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(recorded.json.expose()).unwrap(), given);
         assert!(!recorded.is_empty() && Recorded::empty().is_empty());
+        assert_eq!((recorded.plain(), recorded.image().expose().len()), (Arc::clone(&recorded.json), 0));
+    }
+
+    #[test]
+    fn the_image_that_was_built_for_it_is_kept_apart_for_others() {
+        let given = json!({"metadata": {"name": "rendered-worker-1"}, "spec": {"unknown": [1]}});
+        let mut carrying = given.clone();
+        set_built_image(&mut carrying, Some("built"));
+        let recorded = Recorded::from_document(carrying).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(recorded.plain().expose()).unwrap(), given);
+        assert_eq!(recorded.image().expose(), b"built");
     }
 }
