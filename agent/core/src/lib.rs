@@ -28,6 +28,7 @@ pub mod kargs;
 pub mod kernel;
 pub mod machine_config;
 pub mod malformed;
+pub mod node;
 pub mod observed;
 pub mod os;
 pub mod os_release;

@@ -1,0 +1,316 @@
+//! What a node does next: one question, answered afresh on every turn of the loop from what is known then.
+//!
+//! Owns the order of an update's parts and what is honoured when. Refuses to remember: whatever has to survive is in the
+//! machine's journal or in the node's annotations. Nothing here waits, fetches or fails.
+
+use super::proof::Proof;
+use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
+use super::view::{ConfigRef, NodeView};
+use crate::status::Status;
+use crate::transaction::{Direction, Open, Purpose, Trial};
+
+/// What is known at the beginning of a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// What the node's object says.
+    pub node: &'a NodeView,
+    /// What the machine says.
+    pub machine: &'a Status,
+    /// What was found out about the update to the desired configuration, if it was looked at.
+    pub outlook: Option<&'a Outlook>,
+    /// What was seen since the restart.
+    pub proof: &'a Proof,
+    /// What this machine and its surroundings can do.
+    pub abilities: Abilities,
+    /// Whether the node's object was seen, or waited for in vain.
+    pub heard: bool,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// What a machine and its surroundings can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Whether somebody answers requests to drain.
+    pub drains: bool,
+    /// Whether the machine can be restarted from here.
+    pub restarts: bool,
+}
+
+/// What was found out about an update before it is begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// It can be had.
+    Ready(Update),
+    /// It cannot be had.
+    Refused(Trouble),
+    /// Something that may pass is in the way.
+    Blocked(String),
+}
+
+/// What to do, and what to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What to do.
+    pub next: Next,
+    /// How far the node is.
+    pub phase: Phase,
+    /// What keeps it from going on without help.
+    pub trouble: Option<Trouble>,
+    /// What to ask of the drain controller.
+    pub drain: Option<DrainRequest>,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing, until something happens.
+    Wait(Wait),
+    /// Bring what was interrupted to one of its ends.
+    Recover,
+    /// Take back what only waits for a restart and is not wanted any more.
+    Withdraw,
+    /// Look at the update to the desired configuration.
+    Plan,
+    /// Make it.
+    Apply,
+    /// Restart the machine.
+    Reboot {
+        /// For how many seconds a restart has been due that did not happen.
+        late: Option<u64>,
+    },
+    /// The machine has proven itself.
+    Confirm,
+    /// The machine has not proven itself.
+    GiveUp {
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// What is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Another configuration to reach.
+    Settled,
+    /// Any configuration to reach.
+    Target,
+    /// Another process that is at work on the machine.
+    Turn,
+    /// Somebody to let the update go on.
+    Release {
+        /// Their words.
+        reason: String,
+    },
+    /// The drain controller.
+    Controller {
+        /// What it was asked for.
+        request: String,
+    },
+    /// The machine to go down.
+    Restart,
+    /// The machine to prove itself.
+    Proof {
+        /// What is missing.
+        missing: Vec<&'static str>,
+    },
+    /// Somebody to help.
+    Help,
+    /// Something that may pass.
+    Chance {
+        /// What.
+        reason: String,
+    },
+}
+
+/// How long after its order a restart is overdue.
+pub const RESTART_LIMIT: u64 = 15 * 60;
+
+impl Facts<'_> {
+    fn current(&self) -> Option<ConfigRef> {
+        ConfigRef::from_texts(self.machine.config.as_deref(), self.machine.image.as_deref())
+    }
+
+    fn is_wanted(&self, config: &str) -> bool {
+        self.node.desired().is_none_or(|desired| desired.config == config)
+    }
+
+    /// Whether what the machine is in takes effect only with a restart. Files alone do not tell, but have a trial.
+    fn awaits_restart(&self) -> bool {
+        let tried = |trial: &Trial| trial.before.lasts(&self.machine.boot);
+        self.machine.awaits_reboot || self.machine.trial.as_ref().is_some_and(tried)
+    }
+
+    /// Whether the machine is where it should be, and nobody asks for more.
+    fn is_in_place(&self, desired: &ConfigRef) -> bool {
+        self.current().as_ref() == Some(desired) && !self.machine.forced
+    }
+
+    fn rejection(&self, desired: &ConfigRef) -> Option<Trouble> {
+        let rejected = self.machine.rejected.iter().find(|rejected| rejected.config == desired.config)?;
+        let reason = format!(
+            "{} was tried on this node and given up: {}; set another configuration, or create /run/machine-config-daemon-force \
+             on the node to try it again",
+            rejected.config, rejected.reason
+        );
+        (!self.machine.forced).then_some(Trouble { kind: TroubleKind::Degraded, reason })
+    }
+}
+
+/// Decides what is next.
+pub fn decide(facts: &Facts<'_>) -> Decision {
+    let decision = decide_alone(facts);
+    // What was interrupted is ended at once, but who is about to be heard may want something else than a restart.
+    let drastic = matches!(decision.next, Next::Reboot { .. } | Next::GiveUp { .. });
+    if drastic && !facts.heard { Decision { next: Next::Wait(Wait::Target), ..decision } } else { decision }
+}
+
+fn decide_alone(facts: &Facts<'_>) -> Decision {
+    unfinished(facts).or_else(|| on_trial(facts)).unwrap_or_else(|| match facts.node.desired() {
+        None => going(Next::Wait(Wait::Target), Phase::Settled),
+        Some(desired) if facts.is_in_place(&desired) => in_place(facts, desired),
+        Some(desired) => {
+            let decision = update(facts, desired);
+            // A machine that waits for a restart anyway does not wait for anything else first.
+            if facts.awaits_restart() && is_standstill(&decision.next) { restart(facts) } else { decision }
+        }
+    })
+}
+
+const fn is_standstill(next: &Next) -> bool {
+    matches!(next, Next::Wait(Wait::Help | Wait::Release { .. } | Wait::Chance { .. }))
+}
+
+const fn going(next: Next, phase: Phase) -> Decision {
+    Decision { next, phase, trouble: None, drain: None }
+}
+
+/// A change that was begun comes before everything else.
+fn unfinished(facts: &Facts<'_>) -> Option<Decision> {
+    let machine = facts.machine;
+    if machine.busy {
+        return Some(going(Next::Wait(Wait::Turn), Phase::Executing));
+    }
+    match &machine.open {
+        Some(open) if !open.awaits_restart(&machine.boot) => Some(going(Next::Recover, Phase::Executing)),
+        Some(open) if is_unwanted(facts, open) => Some(going(Next::Withdraw, Phase::Executing)),
+        Some(_) => Some(restart(facts)),
+        // Another configuration can be applied on top of files that wait for a restart; it is one restart then.
+        None if facts.awaits_restart() && machine.config.as_deref().is_some_and(|config| facts.is_wanted(config)) => {
+            Some(restart(facts))
+        }
+        None => None,
+    }
+}
+
+/// A restart that was ordered is not waited out to take the change back: the machine may go down at any moment.
+fn is_unwanted(facts: &Facts<'_>, open: &Open) -> bool {
+    let forward = open.purpose == Purpose::Update && open.direction == Direction::Forward;
+    forward && !facts.is_wanted(&open.to) && facts.machine.restart.is_none()
+}
+
+fn restart(facts: &Facts<'_>) -> Decision {
+    let overdue = facts.machine.restart.as_ref().map(|ordered| facts.now.saturating_sub(ordered.ordered));
+    let next = match overdue {
+        _ if !facts.abilities.restarts => Next::Wait(Wait::Restart),
+        None => Next::Reboot { late: None },
+        Some(seconds) if seconds > RESTART_LIMIT => Next::Reboot { late: Some(seconds) },
+        Some(_) => Next::Wait(Wait::Restart),
+    };
+    going(next, Phase::Restarting)
+}
+
+/// A configuration that is not wanted any more need not prove itself: it is simply left.
+fn on_trial(facts: &Facts<'_>) -> Option<Decision> {
+    let trial = facts.machine.trial.as_ref()?;
+    let present = facts.machine.config.as_deref() == Some(trial.config.as_str());
+    if !present || trial.before.lasts(&facts.machine.boot) || !facts.is_wanted(&trial.config) {
+        return None;
+    }
+    let missing = facts.proof.missing();
+    let next = if missing.is_empty() {
+        Next::Confirm
+    } else if facts.proof.remaining().is_zero() {
+        let minutes = facts.proof.limit.as_secs() / 60;
+        Next::GiveUp { reason: format!("{} {minutes} minutes after the restart", missing.join(", ")) }
+    } else {
+        Next::Wait(Wait::Proof { missing })
+    };
+    Some(going(next, Phase::Proving))
+}
+
+/// Workloads that had to leave for us come back; those that somebody else keeps away do not.
+fn in_place(facts: &Facts<'_>, current: ConfigRef) -> Decision {
+    match letting_in(facts, current.config) {
+        Some(request) => {
+            let next = Next::Wait(Wait::Controller { request: request.text() });
+            Decision { drain: Some(request), ..going(next, Phase::Completing) }
+        }
+        None => going(Next::Wait(Wait::Settled), Phase::Settled),
+    }
+}
+
+/// What lets workloads in again, where they left for us and nothing will come of it or all is done.
+fn letting_in(facts: &Facts<'_>, config: String) -> Option<DrainRequest> {
+    let drain = facts.node.drain();
+    let ours = drain.asks_to_drain() && !facts.node.was_cordoned_before();
+    let asked = drain.is_pending() && !drain.asks_to_drain();
+    (facts.abilities.drains && (ours || asked)).then_some(DrainRequest::Uncordon { config })
+}
+
+/// The node cannot reach what is desired; its workloads need not wait for that outside.
+fn stuck(facts: &Facts<'_>, phase: Phase, trouble: Trouble) -> Decision {
+    let drain = facts.machine.config.clone().and_then(|config| letting_in(facts, config));
+    Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain }
+}
+
+fn update(facts: &Facts<'_>, desired: ConfigRef) -> Decision {
+    if let Some(trouble) = facts.rejection(&desired) {
+        return stuck(facts, Phase::Considering, trouble);
+    }
+    match facts.outlook {
+        None => going(Next::Plan, Phase::Considering),
+        Some(Outlook::Refused(trouble)) => stuck(facts, Phase::Refused, trouble.clone()),
+        Some(Outlook::Blocked(reason)) => {
+            going(Next::Wait(Wait::Chance { reason: reason.clone() }), Phase::Considering)
+        }
+        Some(Outlook::Ready(update)) => prepared(facts, update, desired),
+    }
+}
+
+fn prepared(facts: &Facts<'_>, update: &Update, desired: ConfigRef) -> Decision {
+    let drain = facts.node.drain();
+    let request = DrainRequest::Drain { cordoned: is_cordoned_by_others(facts), config: desired.config };
+    let asked = drain.asked.as_deref() == Some(request.text().as_str());
+    // Once workloads were asked to leave, it is too late to hold: the node would be neither in use nor updated.
+    if let Some(reason) = facts.node.hold().filter(|_| !asked) {
+        return going(Next::Wait(Wait::Release { reason: reason.to_owned() }), Phase::Held);
+    }
+    if !update.drain || !facts.abilities.drains || facts.node.is_single() {
+        return going(Next::Apply, Phase::Executing);
+    }
+    let answered = drain.is_answered(&request.text());
+    if answered && facts.node.cordoned {
+        return going(Next::Apply, Phase::Executing);
+    }
+    // An answer to a node that takes workloads again is one of an earlier time; asking the same again would change nothing.
+    let request = if answered { uncordon(facts, request) } else { request };
+    let next = Next::Wait(Wait::Controller { request: request.text() });
+    Decision { drain: Some(request), ..going(next, Phase::Draining) }
+}
+
+fn uncordon(facts: &Facts<'_>, request: DrainRequest) -> DrainRequest {
+    match (facts.machine.config.clone(), request) {
+        (Some(config), _) | (None, DrainRequest::Drain { config, .. } | DrainRequest::Uncordon { config }) => {
+            DrainRequest::Uncordon { config }
+        }
+    }
+}
+
+/// A node that is cordoned because we asked for it earlier is not cordoned by somebody else.
+fn is_cordoned_by_others(facts: &Facts<'_>) -> bool {
+    if facts.node.drain().asks_to_drain() { facts.node.was_cordoned_before() } else { facts.node.cordoned }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Every turn that the course of a node can take, as a table of what is known and what follows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::*;
+use crate::node::keys;
+use crate::os::boot_mark::BootMark;
+use crate::transaction::{OrderedRestart, Rejected};
+
+const BOOT: &str = "boot-2";
+const NOW: u64 = 100_000;
+
+fn mark(boot: &str) -> BootMark {
+    boot.to_owned().into()
+}
+
+/// What is known, to be varied.
+struct Case {
+    node: NodeView,
+    machine: Status,
+    outlook: Option<Outlook>,
+    proof: Proof,
+    abilities: Abilities,
+    heard: bool,
+}
+
+impl Case {
+    /// A node in `a` that is to be in `desired`.
+    fn to(desired: &str) -> Self {
+        let annotations = BTreeMap::from([(keys::DESIRED_CONFIG.to_owned(), desired.to_owned())]);
+        let limit = Duration::from_secs(1200);
+        Self {
+            node: NodeView::new("worker-0", "uid", false, &annotations),
+            machine: Status { config: Some("a".to_owned()), boot: mark(BOOT), ..Status::default() },
+            outlook: None,
+            proof: Proof { limit, ..Proof::default() },
+            abilities: Abilities { drains: true, restarts: true },
+            heard: true,
+        }
+    }
+
+    fn annotated(mut self, key: &str, value: &str) -> Self {
+        self.node.annotations.insert(key.to_owned(), value.to_owned());
+        self
+    }
+
+    fn drain(self, asked: &str, done: &str) -> Self {
+        self.annotated(keys::DESIRED_DRAIN, asked).annotated(keys::LAST_APPLIED_DRAIN, done)
+    }
+
+    fn cordoned(mut self) -> Self {
+        self.node.cordoned = true;
+        self
+    }
+
+    fn machine(mut self, change: impl FnOnce(&mut Status)) -> Self {
+        change(&mut self.machine);
+        self
+    }
+
+    fn ready(mut self, drain: bool) -> Self {
+        let to = ConfigRef::new("b");
+        let actions = Vec::new();
+        let update = Update { from: "a".to_owned(), to, actions, drain, os: false, keys: false, reboot: drain };
+        self.outlook = Some(Outlook::Ready(update));
+        self
+    }
+
+    fn outlook(mut self, outlook: Outlook) -> Self {
+        self.outlook = Some(outlook);
+        self
+    }
+
+    fn proof(mut self, kubelet: bool, elapsed: u64) -> Self {
+        self.proof = Proof { kubelet: Some(kubelet), elapsed: Duration::from_secs(elapsed), ..self.proof };
+        self
+    }
+
+    fn decided(&self) -> Decision {
+        let (outlook, abilities, heard) = (self.outlook.as_ref(), self.abilities, self.heard);
+        let Self { node, machine, proof, .. } = self;
+        decide(&Facts { node, machine, outlook, proof, abilities, heard, now: NOW })
+    }
+
+    /// The decision in a line: next, phase, drain request, trouble.
+    fn line(&self) -> String {
+        let Decision { next, phase, trouble, drain } = self.decided();
+        let drain = drain.map(|drain| format!(" ask {}", drain.text())).unwrap_or_default();
+        let trouble = trouble.map(|trouble| format!(" {:?}", trouble.kind)).unwrap_or_default();
+        format!("{next:?} {phase:?}{drain}{trouble}")
+    }
+}
+
+fn open(purpose: Purpose, to: &str, awaits: Option<&str>) -> Open {
+    Open {
+        purpose,
+        direction: Direction::Forward,
+        from: "a".to_owned(),
+        to: to.to_owned(),
+        steps: Vec::new(),
+        undo: Vec::new(),
+        boot: mark(BOOT),
+        began: 1,
+        reason: None,
+        target_failed: false,
+        blameless: false,
+        os: None,
+        awaits_end_of: awaits.map(mark),
+    }
+}
+
+fn trial(before: &str) -> Option<Trial> {
+    Some(Trial { config: "a".to_owned(), before: mark(before), os: true, since: 1 })
+}
+
+fn rejected(config: &str) -> Vec<Rejected> {
+    vec![Rejected { config: config.to_owned(), reason: "no".to_owned(), at: 1 }]
+}
+
+fn ordered(at: u64) -> Option<OrderedRestart> {
+    Some(OrderedRestart { boot: mark(BOOT), ordered: at, rationale: "r".to_owned() })
+}
+
+fn trouble() -> Trouble {
+    Trouble { kind: TroubleKind::Unreconcilable, reason: "disks".to_owned() }
+}
+
+fn check(cases: Vec<(Case, &str)>) {
+    for (case, expected) in cases {
+        assert_eq!(case.line(), expected);
+    }
+}
+
+#[test]
+fn a_node_without_work_waits() {
+    check(vec![
+        (Case::to("a"), "Wait(Settled) Settled"),
+        (Case::to(""), "Wait(Target) Settled"),
+        (Case::to("b").machine(|machine| machine.busy = true), "Wait(Turn) Executing"),
+        (Case::to("a").drain("uncordon-a", "uncordon-a"), "Wait(Settled) Settled"),
+    ]);
+}
+
+#[test]
+fn an_update_is_looked_at_then_drained_for_then_made() {
+    check(vec![
+        (Case::to("b"), "Plan Considering"),
+        (Case::to("a").machine(|machine| machine.forced = true), "Plan Considering"),
+        (Case::to("a").annotated(keys::DESIRED_IMAGE, "i@sha256:1"), "Plan Considering"),
+        (Case::to("b").ready(false), "Apply Executing"),
+        (Case::to("b").ready(true), "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b"),
+        (
+            Case::to("b").ready(true).drain("drain-b", ""),
+            "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b",
+        ),
+        (Case::to("b").ready(true).drain("drain-b", "drain-b").cordoned(), "Apply Executing"),
+        (Case::to("b").ready(true).annotated(keys::CONTROL_PLANE_TOPOLOGY, "SingleReplica"), "Apply Executing"),
+    ]);
+    let mut alone = Case::to("b").ready(true);
+    alone.abilities.drains = false;
+    assert_eq!(alone.line(), "Apply Executing");
+}
+
+#[test]
+fn an_old_answer_to_a_drain_does_not_count() {
+    check(vec![
+        (
+            Case::to("b").ready(true).drain("drain-b", "drain-b"),
+            "Wait(Controller { request: \"uncordon-a\" }) Draining ask uncordon-a",
+        ),
+        (
+            Case::to("b").ready(true).drain("uncordon-a", "uncordon-a"),
+            "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b",
+        ),
+    ]);
+}
+
+#[test]
+fn another_target_is_honoured_while_waiting_for_a_drain() {
+    check(vec![
+        (
+            Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned(),
+            "Wait(Controller { request: \"drain-c\" }) Draining ask drain-c",
+        ),
+        (Case::to("c").ready(false).drain("drain-b", ""), "Apply Executing"),
+        (Case::to("a").drain("drain-b", ""), "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a"),
+    ]);
+}
+
+#[test]
+fn a_cordon_of_somebody_elses_survives() {
+    let cordoned = |case: &Case| match case.decided().drain {
+        Some(DrainRequest::Drain { cordoned, .. }) => cordoned,
+        other => panic!("{other:?}"),
+    };
+    assert!(!cordoned(&Case::to("b").ready(true)));
+    assert!(cordoned(&Case::to("b").ready(true).cordoned()));
+    assert!(!cordoned(&Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned()));
+    let before = |case: Case| case.annotated(keys::CORDONED_BEFORE, "true");
+    assert!(cordoned(&before(Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned())));
+    check(vec![
+        (Case::to("a").cordoned(), "Wait(Settled) Settled"),
+        (before(Case::to("a").drain("drain-a", "drain-a").cordoned()), "Wait(Settled) Settled"),
+        (
+            Case::to("a").drain("drain-a", "drain-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",
+        ),
+        (
+            Case::to("a").drain("uncordon-a", "drain-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",
+        ),
+    ]);
+}
+
+#[test]
+fn a_hold_stops_before_the_drain_and_not_after() {
+    let held = |case: Case| case.annotated(keys::HOLD, "Easter");
+    check(vec![
+        (held(Case::to("b")), "Plan Considering"),
+        (held(Case::to("b").ready(false)), "Wait(Release { reason: \"Easter\" }) Held"),
+        (held(Case::to("b").ready(true)), "Wait(Release { reason: \"Easter\" }) Held"),
+        (held(Case::to("b").ready(true).drain("drain-b", "drain-b").cordoned()), "Apply Executing"),
+        (held(Case::to("a")), "Wait(Settled) Settled"),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_had_is_told_and_workloads_come_back() {
+    let chance = || Outlook::Blocked("registry".to_owned());
+    check(vec![
+        (Case::to("b").outlook(Outlook::Refused(trouble())), "Wait(Help) Refused Unreconcilable"),
+        (
+            Case::to("b").outlook(Outlook::Refused(trouble())).drain("drain-b", "drain-b").cordoned(),
+            "Wait(Help) Refused ask uncordon-a Unreconcilable",
+        ),
+        (Case::to("b").outlook(chance()), "Wait(Chance { reason: \"registry\" }) Considering"),
+        (Case::to("b").machine(|machine| machine.rejected = rejected("b")), "Wait(Help) Considering Degraded"),
+        (Case::to("c").machine(|machine| machine.rejected = rejected("b")), "Plan Considering"),
+        (
+            Case::to("b").machine(|machine| {
+                machine.rejected = rejected("b");
+                machine.forced = true;
+            }),
+            "Plan Considering",
+        ),
+    ]);
+}
+
+#[test]
+fn what_was_begun_is_brought_to_an_end_first() {
+    let case = |to: &str, opened: Open| Case::to(to).machine(|machine| machine.open = Some(opened));
+    check(vec![
+        (case("b", open(Purpose::Update, "b", None)), "Recover Executing"),
+        (case("b", open(Purpose::Update, "b", Some("boot-1"))), "Recover Executing"),
+        (case("b", open(Purpose::Update, "b", Some(BOOT))), "Reboot { late: None } Restarting"),
+        (case("c", open(Purpose::Update, "b", Some(BOOT))), "Withdraw Executing"),
+        (case("c", open(Purpose::Rollback, "b", Some(BOOT))), "Reboot { late: None } Restarting"),
+    ]);
+    let going_down =
+        case("c", open(Purpose::Update, "b", Some(BOOT))).machine(|machine| machine.restart = ordered(NOW));
+    assert_eq!(going_down.line(), "Wait(Restart) Restarting");
+}
+
+#[test]
+fn a_restart_is_ordered_once_and_again_when_it_does_not_happen() {
+    let waits = |to: &str| Case::to(to).machine(|machine| machine.awaits_reboot = true);
+    let late = NOW - RESTART_LIMIT - 1;
+    check(vec![
+        (waits("a"), "Reboot { late: None } Restarting"),
+        (waits("a").machine(|machine| machine.restart = ordered(NOW - 5)), "Wait(Restart) Restarting"),
+        (waits("a").machine(|machine| machine.restart = ordered(late)), "Reboot { late: Some(901) } Restarting"),
+        (waits("a").machine(|machine| machine.restart = ordered(NOW + 9)), "Wait(Restart) Restarting"),
+        (waits("b"), "Plan Considering"),
+        (waits("b").outlook(Outlook::Refused(trouble())), "Reboot { late: None } Restarting"),
+        (waits("b").machine(|machine| machine.rejected = rejected("b")), "Reboot { late: None } Restarting"),
+    ]);
+    let mut files_only = waits("a");
+    files_only.abilities.restarts = false;
+    assert_eq!(files_only.line(), "Wait(Restart) Restarting");
+}
+
+#[test]
+fn a_machine_proves_itself_in_time_or_goes_back() {
+    let tried = |to: &str| Case::to(to).machine(|machine| machine.trial = trial("boot-1"));
+    let missing = "Wait(Proof { missing: [\"the kubelet is not healthy\"] }) Proving";
+    let gave_up = "GiveUp { reason: \"the kubelet is not healthy 20 minutes after the restart\" } Proving";
+    check(vec![
+        (tried("a"), "Confirm Proving"),
+        (tried("a").proof(true, 5), "Confirm Proving"),
+        (tried("a").proof(false, 5), missing),
+        (tried("a").proof(false, 1200), gave_up),
+        (tried("b").proof(false, 5), "Plan Considering"),
+        (Case::to("a").machine(|machine| machine.trial = trial(BOOT)), "Reboot { late: None } Restarting"),
+        (
+            Case::to("a").machine(|machine| {
+                machine.trial = trial(BOOT);
+                machine.awaits_reboot = true;
+            }),
+            "Reboot { late: None } Restarting",
+        ),
+    ]);
+}
+
+/// The network may be what a configuration has broken; but an agent that has just started has yet to listen.
+#[test]
+fn a_machine_that_hears_of_nobody_ends_what_was_begun_and_goes_back_by_itself() {
+    let alone = |heard: bool, change: fn(&mut Status)| {
+        let case = Case::to("b").machine(change).proof(false, 1200);
+        Case { node: NodeView::default(), heard, ..case }
+    };
+    let interrupted = |machine: &mut Status| machine.open = Some(open(Purpose::Update, "b", None));
+    let tried = |machine: &mut Status| machine.trial = trial("boot-1");
+    let waiting = |machine: &mut Status| machine.open = Some(open(Purpose::Update, "b", Some(BOOT)));
+    check(vec![
+        (alone(false, |_| {}), "Wait(Target) Settled"),
+        (alone(false, interrupted), "Recover Executing"),
+        (alone(false, tried), "Wait(Target) Proving"),
+        (alone(true, tried), "GiveUp { reason: \"the kubelet is not healthy 20 minutes after the restart\" } Proving"),
+        (alone(false, waiting), "Wait(Target) Restarting"),
+        (alone(true, waiting), "Reboot { late: None } Restarting"),
+    ]);
+}

@@ -1,0 +1,22 @@
+//! A node among others: what its objects in the cluster say, what it does next, and what it says of itself.
+//!
+//! Owns the meaning of annotations and conditions and every decision of the daemon's loop. Refuses to fetch, to send and
+//! to look at a clock: all of it comes in as values.
+
+pub mod backoff;
+pub mod decide;
+pub mod keys;
+pub mod notice;
+pub mod proof;
+pub mod publication;
+pub mod situation;
+pub mod transition;
+pub mod view;
+
+pub use backoff::Backoff;
+pub use decide::{Abilities, Decision, Facts, Next, Outlook, Wait, decide};
+pub use notice::{EventKind, Notice, Weight};
+pub use proof::Proof;
+pub use publication::{Gates, IrreconcilableWrite, StatusChange, annotations, status};
+pub use situation::{DrainRequest, Irreconcilable, Phase, Situation, Trouble, TroubleKind, Update};
+pub use view::{ConfigRef, DrainView, NodeView};

@@ -1,0 +1,296 @@
+//! What is worth telling: every line of the agent's own in the journal, and every event of the node, is one of these.
+//!
+//! Owns wording, weight and the identifiers that the message catalogue explains. Refuses to write anything anywhere.
+
+use super::view::ConfigRef;
+
+/// How much a notice matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// Only of use to somebody who looks for it.
+    Detail,
+    /// The usual course of things.
+    Usual,
+    /// Not usual, and it goes on by itself.
+    Warning,
+    /// Somebody should look.
+    Failure,
+}
+
+/// Of which kind an event of the node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// The usual course of things.
+    Normal,
+    /// Something went wrong.
+    Warning,
+}
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The agent runs.
+    Started {
+        /// Its version.
+        version: String,
+    },
+    /// The agent ends.
+    Stopped,
+    /// The loop turns.
+    Turn {
+        /// What for.
+        reason: String,
+        /// What it leads to.
+        next: String,
+    },
+    /// Another configuration is wanted.
+    UpdateWanted {
+        /// What the node is in.
+        from: Option<ConfigRef>,
+        /// What it is to reach.
+        to: ConfigRef,
+    },
+    /// The wanted configuration changed before it was reached.
+    Superseded {
+        /// What was wanted.
+        from: String,
+        /// What is wanted now.
+        to: String,
+    },
+    /// The node cannot have what is wanted.
+    Refused {
+        /// The configuration.
+        config: String,
+        /// Why.
+        reason: String,
+    },
+    /// Somebody holds the update.
+    Held {
+        /// The configuration.
+        config: String,
+        /// Why, in their words.
+        reason: String,
+    },
+    /// Workloads are asked to leave.
+    DrainAsked {
+        /// The request.
+        request: String,
+    },
+    /// Workloads have left.
+    Drained {
+        /// The request.
+        request: String,
+    },
+    /// Workloads are let in again.
+    UncordonAsked {
+        /// The request.
+        request: String,
+    },
+    /// The machine begins to change.
+    UpdateBegun {
+        /// The configuration it leads to.
+        config: String,
+        /// Whether the operating system changes.
+        os: bool,
+    },
+    /// The machine has the new configuration, or will have with the restart.
+    Applied {
+        /// The configuration.
+        config: String,
+        /// How many files, links and directories changed.
+        changed: usize,
+        /// Whether it takes a restart.
+        reboot: bool,
+    },
+    /// A service was told of the change.
+    ServiceTold {
+        /// Its name.
+        service: String,
+        /// Whether it was restarted and not only reloaded.
+        restarted: bool,
+    },
+    /// The machine restarts.
+    Restarting {
+        /// Why.
+        rationale: String,
+    },
+    /// The restart that was ordered has not happened.
+    RestartLate {
+        /// For how many seconds.
+        seconds: u64,
+    },
+    /// The machine has restarted.
+    Restarted {
+        /// The boot.
+        boot: String,
+        /// The configuration.
+        config: String,
+    },
+    /// The new configuration has proven itself.
+    Proven {
+        /// The configuration.
+        config: String,
+    },
+    /// The new configuration has not proven itself and is left.
+    GivenUp {
+        /// The configuration.
+        config: String,
+        /// What was missing.
+        reason: String,
+    },
+    /// An update failed and was taken back.
+    Failed {
+        /// The configuration.
+        config: String,
+        /// Why.
+        reason: String,
+    },
+    /// Something that may pass is in the way.
+    Retrying {
+        /// What.
+        reason: String,
+        /// How often it was tried.
+        attempt: u32,
+        /// In how many seconds it is tried again.
+        seconds: u64,
+    },
+    /// What was interrupted has reached one of its ends.
+    Recovered {
+        /// The configuration that the machine is in now.
+        config: String,
+        /// Whether it was taken back.
+        undone: bool,
+    },
+    /// The node is in its desired configuration.
+    Done {
+        /// The configuration.
+        config: ConfigRef,
+    },
+    /// The install-time configuration is lost, and this one is kept in its place.
+    BaseKept {
+        /// Name of the configuration.
+        config: String,
+    },
+    /// What the node was installed with cannot be known.
+    BaseMissing {
+        /// Why.
+        reason: String,
+    },
+    /// The configuration has parts that only a new installation could bring.
+    IrreconcilableFound {
+        /// How many.
+        count: usize,
+    },
+    /// The cluster cannot be reached.
+    ApiLost {
+        /// Why.
+        reason: String,
+    },
+    /// The cluster can be reached again.
+    ApiBack,
+    /// The agent was told to end in the middle of a change, and ends after it.
+    TerminationPostponed,
+    /// The deployment that was staged before the last restart was not finished.
+    FinalizationFailed {
+        /// Its own words.
+        words: String,
+    },
+    /// The metrics cannot be served.
+    MetricsUnavailable {
+        /// Where they were to be.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Nobody can change the log level of the running agent.
+    ControlUnavailable {
+        /// Why.
+        reason: String,
+    },
+}
+
+mod words;
+
+/// One list for both, so that no notice is without an identifier and none is missing where all are wanted.
+macro_rules! identifiers {
+    ($($name:ident: $id:literal,)*) => {
+        impl Notice {
+            /// All kinds of notices, by name and identifier.
+            pub const IDS: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $id)),*];
+
+            /// The identifier that the message catalogue explains.
+            pub const fn id(&self) -> &'static str {
+                match self {
+                    $(Self::$name { .. } => $id,)*
+                }
+            }
+        }
+    };
+}
+
+identifiers! {
+    Started: "f33c2e6dcfef7789b2d73d1838631e7d",
+    Stopped: "699ce4ba102751d980c2ce8be0a6fe93",
+    Turn: "e8b54b8050d0532cb34b5d017391628a",
+    UpdateWanted: "7b0df1cbf38f619fee55e261e5a5dd25",
+    Superseded: "949c2cb65d9c436eed63b649719305d7",
+    Refused: "06a781d380e8fdf769ff6052833cc38e",
+    Held: "31c99ca12290f4e1de9a2ffd11601226",
+    DrainAsked: "feacd08c981f2fc3f30c183f7bcc82a5",
+    Drained: "1b84d88008bc96d030eae0d152d10939",
+    UncordonAsked: "f397235f31073a76c3021aa0965fb74a",
+    UpdateBegun: "e5d8cfad669422ae23139205ffec9f6b",
+    Applied: "21b0986b661cdda48d81bded00f2d4bf",
+    ServiceTold: "3008de7840313adac682ab4d49bbf94f",
+    Restarting: "22c5830fbae7a4e2aa06e66c49045e72",
+    RestartLate: "338816923f8236039be768d2f64170de",
+    Restarted: "354bf51142b4c949b2fc743b3d2ef7fd",
+    Proven: "c3ed2e2509a0a5e6decd86baf8d53d5c",
+    GivenUp: "d54aca4dc92432df9e2e2e821573f3ba",
+    Failed: "bc1a48fe9dc095d033f473d743ef00bb",
+    Retrying: "86ccba1e6ad03c1ece6c7ce31c32dfb7",
+    Recovered: "6e66ae0b9ef9e66107b636cbe73d5370",
+    Done: "d12983457052d420076419cb72e45166",
+    BaseKept: "2a655e38dc32ce442444134f5e474740",
+    BaseMissing: "ee5871a7c7c15cfda014043b13f7dcff",
+    IrreconcilableFound: "38099065326a478890b918dbf18d51b4",
+    ApiLost: "4f81838e7637a49272f145d4efc400b0",
+    ApiBack: "3e7b45435fd691d736029eeaa69affb2",
+    TerminationPostponed: "7d6e22905e6ba214896576d66cf0d102",
+    FinalizationFailed: "b0c7b813ae105ed72352fb35333d547c",
+    MetricsUnavailable: "63647a8021f343c5a207aa71e7158a96",
+    ControlUnavailable: "c1031fcb17544ac1bd708a8bbe36ba0d",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_are_128_bits_in_lower_case_and_each_is_used_once() {
+        let ids: BTreeSet<_> = Notice::IDS.iter().map(|(_, id)| id).collect();
+        assert_eq!(ids.len(), Notice::IDS.len());
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        for (name, id) in Notice::IDS {
+            assert!(id.len() == 32 && id.bytes().all(is_hex), "{name}: {id}");
+        }
+        assert!(Notice::IDS.contains(&("Stopped", Notice::Stopped.id())));
+    }
+
+    #[test]
+    fn a_notice_tells_which_configuration_it_is_about() {
+        let to = ConfigRef::new("rendered-worker-2");
+        for (notice, expected) in [
+            (Notice::UpdateWanted { from: Some(ConfigRef::new("a")), to: to.clone() }, Some("rendered-worker-2")),
+            (Notice::Superseded { from: "a".to_owned(), to: "b".to_owned() }, Some("b")),
+            (Notice::Done { config: to }, Some("rendered-worker-2")),
+            (Notice::Failed { config: "b".to_owned(), reason: "x".to_owned() }, Some("b")),
+            (Notice::DrainAsked { request: "drain-b".to_owned() }, None),
+            (Notice::ApiBack, None),
+        ] {
+            assert_eq!(notice.config(), expected, "{notice:?}");
+        }
+    }
+}

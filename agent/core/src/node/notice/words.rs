@@ -1,0 +1,153 @@
+//! The words of notices, their weight, and which of them are events of the node.
+
+use super::{EventKind, Notice, Weight};
+
+impl Notice {
+    /// How much it matters.
+    pub const fn weight(&self) -> Weight {
+        match self {
+            Self::Turn { .. } | Self::ControlUnavailable { .. } => Weight::Detail,
+            Self::Held { .. }
+            | Self::RestartLate { .. }
+            | Self::Retrying { .. }
+            | Self::BaseKept { .. }
+            | Self::BaseMissing { .. }
+            | Self::IrreconcilableFound { .. }
+            | Self::ApiLost { .. }
+            | Self::TerminationPostponed
+            | Self::FinalizationFailed { .. }
+            | Self::MetricsUnavailable { .. } => Weight::Warning,
+            Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } => Weight::Failure,
+            _ => Weight::Usual,
+        }
+    }
+
+    /// The event of the node, where it is one: kind and reason.
+    pub const fn event(&self) -> Option<(EventKind, &'static str)> {
+        use EventKind::{Normal, Warning};
+        match self {
+            Self::Refused { .. } => Some((Warning, "FailedToReconcile")),
+            Self::Held { .. } => Some((Normal, "UpdateHeld")),
+            Self::DrainAsked { .. } => Some((Normal, "Drain")),
+            Self::UncordonAsked { .. } => Some((Normal, "Uncordon")),
+            Self::UpdateBegun { os: true, .. } => Some((Normal, "OSUpdateStarted")),
+            Self::Applied { reboot: false, .. } => Some((Normal, "SkipReboot")),
+            Self::ServiceTold { restarted: false, .. } => Some((Normal, "ServiceReload")),
+            Self::ServiceTold { restarted: true, .. } => Some((Normal, "ServiceRestart")),
+            Self::Restarting { .. } => Some((Normal, "Reboot")),
+            Self::GivenUp { .. } => Some((Warning, "UpdateRolledBack")),
+            Self::Failed { .. } => Some((Warning, "UpdateFailed")),
+            Self::Done { .. } => Some((Normal, "NodeDone")),
+            Self::TerminationPostponed => Some((Warning, "GotSigtermDuringUpdate")),
+            Self::FinalizationFailed { .. } => Some((Warning, "FailedFinalization")),
+            _ => None,
+        }
+    }
+
+    /// The configuration that it is about, where there is one; of two the one that the node is to be in.
+    pub fn config(&self) -> Option<&str> {
+        match self {
+            Self::UpdateWanted { to: config, .. } | Self::Done { config } => Some(&config.config),
+            Self::Superseded { to: config, .. }
+            | Self::Refused { config, .. }
+            | Self::Held { config, .. }
+            | Self::UpdateBegun { config, .. }
+            | Self::Applied { config, .. }
+            | Self::Restarted { config, .. }
+            | Self::Proven { config }
+            | Self::GivenUp { config, .. }
+            | Self::Failed { config, .. }
+            | Self::Recovered { config, .. }
+            | Self::BaseKept { config } => Some(config),
+            _ => None,
+        }
+    }
+
+    /// What to say.
+    pub fn message(&self) -> String {
+        self.of_course().or_else(|| self.of_trouble()).unwrap_or_default()
+    }
+
+    fn of_course(&self) -> Option<String> {
+        Some(match self {
+            Self::Started { version } => format!("ostler {version} looks after this node"),
+            Self::Stopped => "ostler ends; the node stays as it is".to_owned(),
+            Self::Turn { reason, next } => format!("{reason}: {next}"),
+            Self::UpdateWanted { from, to } => {
+                let from = from.as_ref().map_or("no configuration", |from| from.config.as_str());
+                format!("update wanted from {from} to {}", to.config)
+            }
+            Self::Superseded { from, to } => format!("{from} is not wanted any more, {to} is"),
+            Self::DrainAsked { .. } => "Draining node to update config.".to_owned(),
+            Self::Drained { request } => format!("the drain controller has done {request}"),
+            Self::UncordonAsked { request } => format!("Update completed, asking for {request}"),
+            Self::UpdateBegun { config, os: true } => {
+                format!("changing this machine, its operating system included, to {config}")
+            }
+            Self::UpdateBegun { config, os: false } => format!("changing this machine to {config}"),
+            Self::Applied { config, changed, reboot: true } => {
+                format!("{config} is in place ({changed} paths changed); it takes effect with a restart")
+            }
+            Self::Applied { config, changed, reboot: false } => {
+                format!("Config changes do not require reboot: {config} is in effect, {changed} paths changed")
+            }
+            Self::ServiceTold { service, restarted: true } => {
+                format!("Config changes do not require reboot. Service {service} was restarted.")
+            }
+            Self::ServiceTold { service, restarted: false } => {
+                format!("Config changes do not require reboot. Service {service} was reloaded.")
+            }
+            Self::Restarting { rationale } => rationale.clone(),
+            Self::Restarted { boot, config } => format!("restarted into {config}, boot {boot}"),
+            Self::Proven { config } => format!("{config} has proven itself; the way back is given up"),
+            Self::Recovered { config, undone: true } => format!("an interrupted change was taken back to {config}"),
+            Self::Recovered { config, undone: false } => format!("an interrupted change was finished: {config}"),
+            Self::Done { config } => format!("Setting node to Done: it is in {}", config.config),
+            Self::ApiBack => "the cluster can be reached again".to_owned(),
+            _ => return None,
+        })
+    }
+
+    fn of_trouble(&self) -> Option<String> {
+        Some(match self {
+            Self::Refused { config, reason } => format!("this node cannot have {config}: {reason}"),
+            Self::Held { config, reason } if reason.is_empty() => {
+                format!("the update to {config} is held; remove the node's annotation ostler.dev/hold to let it go on")
+            }
+            Self::Held { config, reason } => format!(
+                "the update to {config} is held ({reason}); remove the node's annotation ostler.dev/hold to let it go on"
+            ),
+            Self::RestartLate { seconds } => {
+                format!("the restart ordered {seconds} seconds ago has not happened; it is ordered again")
+            }
+            Self::GivenUp { config, reason } => format!("{config} has not proven itself and is left: {reason}"),
+            Self::Failed { config, reason } => format!("the update to {config} failed and was taken back: {reason}"),
+            Self::Retrying { reason, attempt, seconds } => {
+                format!("{reason}; tried {attempt} times, again in {seconds} seconds")
+            }
+            Self::BaseKept { config } => format!(
+                "what this node was installed with is lost; {config}, the earliest configuration known, is compared with instead"
+            ),
+            Self::BaseMissing { reason } => {
+                format!(
+                    "what this node was installed with cannot be known, so no irreconcilable changes are reported: {reason}"
+                )
+            }
+            Self::IrreconcilableFound { count } => {
+                format!("{count} differences from the configuration need this node to be installed again")
+            }
+            Self::ApiLost { reason } => format!("the cluster cannot be reached, the node goes on by itself: {reason}"),
+            Self::TerminationPostponed => "asked to end in the middle of a change; ending after it".to_owned(),
+            Self::FinalizationFailed { words } => {
+                format!("the operating system that was staged before the restart was not finished: {words}")
+            }
+            Self::MetricsUnavailable { address, reason } => {
+                format!("metrics are not served at {address}, everything else goes on: {reason}")
+            }
+            Self::ControlUnavailable { reason } => {
+                format!("the log level cannot be changed over D-Bus, everything else goes on: {reason}")
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What the Node's annotations have to become. The controller counts nodes by these: it compares names and images as
+//! text, so an image that is not there any more is deleted, never blanked.
+//!
+//! `desiredConfig` is never written here, on no account.
+
+use std::collections::BTreeMap;
+
+use crate::node::keys;
+use crate::node::situation::{DrainRequest, Phase, Situation, TroubleKind};
+use crate::node::view::NodeView;
+
+/// Ends a text that was cut.
+const CUT: &str = "… (cut)";
+/// Value of a mark that has nothing to say but that it is there.
+const MARKED: &str = "true";
+
+/// What an annotation is to be.
+enum Wanted {
+    Text(String),
+    /// Empty if it is there, and not there if it is not.
+    Blank,
+    Absent,
+}
+
+/// What differs from the node as last observed: the new text, or nothing where it is to be deleted.
+pub fn annotations(situation: &Situation, view: &NodeView) -> BTreeMap<&'static str, Option<String>> {
+    let mut wanted = BTreeMap::new();
+    state(situation, &mut wanted);
+    place(situation, view, &mut wanted);
+    drain(situation, view, &mut wanted);
+    let change = |(key, wanted): (&'static str, Wanted)| {
+        let observed = view.annotations.get(key).map(String::as_str);
+        wanted.unlike(observed).map(|change| (key, change))
+    };
+    wanted.into_iter().filter_map(change).collect()
+}
+
+impl Wanted {
+    fn unlike(self, observed: Option<&str>) -> Option<Option<String>> {
+        match self {
+            Self::Text(text) => (observed != Some(&text)).then_some(Some(text)),
+            Self::Blank => observed.is_some_and(|observed| !observed.is_empty()).then(|| Some(String::new())),
+            Self::Absent => observed.is_some().then_some(None),
+        }
+    }
+
+    fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+fn state(situation: &Situation, wanted: &mut BTreeMap<&'static str, Wanted>) {
+    let state = match (&situation.trouble, situation.phase) {
+        (Some(trouble), _) => match trouble.kind {
+            TroubleKind::Degraded => keys::STATE_DEGRADED,
+            TroubleKind::Unreconcilable => keys::STATE_UNRECONCILABLE,
+        },
+        (None, Phase::Settled) => keys::STATE_DONE,
+        (None, _) => keys::STATE_WORKING,
+    };
+    let reason = situation.trouble.as_ref().map(|trouble| bounded(&trouble.reason)).unwrap_or_default();
+    let restarts = situation.phase == Phase::Restarting;
+    let failure = situation.finalization_failure.as_deref().filter(|failure| !failure.is_empty());
+    wanted.insert(keys::STATE, Wanted::text(state));
+    wanted.insert(keys::REASON, Wanted::Text(reason));
+    wanted.insert(keys::POST_CONFIG_ACTION, if restarts { Wanted::text(keys::REBOOTING) } else { Wanted::Blank });
+    wanted.insert(keys::FINALIZE_FAILURE, failure.map_or(Wanted::Blank, |text| Wanted::Text(bounded(text))));
+}
+
+/// The node's own record wins over what the annotations say, in every phase.
+fn place(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static str, Wanted>) {
+    if let Some(current) = &situation.current {
+        wanted.insert(keys::CURRENT_CONFIG, Wanted::text(&current.config));
+        wanted.insert(keys::CURRENT_IMAGE, current.image.as_deref().map_or(Wanted::Absent, Wanted::text));
+    }
+    if situation.phase != Phase::Settled {
+        return;
+    }
+    if !matches!(situation.drain, Some(DrainRequest::Drain { .. })) {
+        wanted.insert(keys::CORDONED_BEFORE, Wanted::Absent);
+    }
+    // Where the controller has moved on to another configuration, the image is that one's.
+    let same = |desired: &str| view.annotation(keys::DESIRED_CONFIG).is_none_or(|observed| observed == desired);
+    if situation.desired.as_ref().is_some_and(|desired| desired.image.is_none() && same(&desired.config)) {
+        wanted.insert(keys::DESIRED_IMAGE, Wanted::Absent);
+    }
+}
+
+/// Whether somebody else had cordoned the node can be told only before the drain is asked for.
+fn drain(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static str, Wanted>) {
+    let Some(request) = &situation.drain else { return };
+    let text = request.text();
+    if view.annotation(keys::DESIRED_DRAIN) == Some(&text) {
+        return;
+    }
+    wanted.insert(keys::DESIRED_DRAIN, Wanted::Text(text));
+    if let DrainRequest::Drain { cordoned, .. } = request {
+        wanted.insert(keys::CORDONED_BEFORE, if *cordoned { Wanted::text(MARKED) } else { Wanted::Absent });
+    }
+}
+
+fn bounded(text: &str) -> String {
+    if text.chars().nth(keys::MAX_REASON).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(keys::MAX_REASON.saturating_sub(CUT.chars().count())).chain(CUT.chars()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! What each phase says of each condition: types, reasons and messages as people, dashboards and tests know them.
+//!
+//! A phase repeats what the phases before it in the same update have said, as far as the update is still known, so that
+//! what another writer reverts is said again.
+
+use super::Gates;
+use super::known;
+use crate::api::Condition;
+use crate::api::machine_config_node::ConditionStatus::{self, False, True, Unknown};
+use crate::node::keys::NOT_YET_SET;
+use crate::node::situation::{Phase, Situation};
+
+mod change;
+
+use change::Step;
+
+/// What a condition is to be.
+pub(super) struct Statement {
+    pub(super) status: ConditionStatus,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+}
+
+/// What becomes of a condition.
+pub(super) enum Word {
+    /// It is this.
+    Says(Statement),
+    /// It is this if it was told and is not False; the details are not known any more.
+    Corrects(Statement),
+    /// It is what it was.
+    Keeps,
+    /// It is False; what was said of it belongs to an update that is over, or to a phase that has yet to come.
+    Ends,
+}
+
+const NOT_REQUIRED: &str = "Node Drain Not required for this update.";
+const EXECUTED_DRAINED: &str = "UpdateExecutedDrained";
+
+/// What becomes of a condition that only a daemon writes.
+pub(super) fn own(type_: &'static str, situation: &Situation) -> Word {
+    match type_ {
+        known::UPDATED => updated(situation),
+        known::UPDATE_PREPARED => prepared(situation),
+        known::POST_ACTION_COMPLETE => post_action(situation),
+        known::RESUMED => resumed(situation),
+        known::REBOOTED_NODE => rebooted(situation),
+        known::NODE_DEGRADED => degraded(situation),
+        known::APPLIED_FILES_AND_OS | known::APPLIED_FILES | known::APPLIED_OS_IMAGE | known::IMAGE_PULLED => {
+            Step::of(stage(situation)).map_or(Word::Ends, |step| change::child(type_, step, situation))
+        }
+        _ => Word::Keeps,
+    }
+}
+
+/// What becomes of a condition that the controller writes too. An update `begins` when it is not spoken of yet.
+pub(super) fn shared(
+    type_: &'static str,
+    situation: &Situation,
+    gates: Gates,
+    observed: Option<&Condition>,
+    begins: bool,
+) -> Word {
+    let undrained = situation.update.as_ref().is_some_and(|update| !update.drain);
+    match (stage(situation), type_) {
+        (Phase::Settled, _) => Word::Ends,
+        (Phase::Considering | Phase::Refused | Phase::Held, _) if begins => Word::Ends,
+        (Phase::Considering | Phase::Refused | Phase::Held | Phase::Draining, _) => {
+            if observed.is_some_and(is_ours) {
+                Word::Ends
+            } else {
+                Word::Keeps
+            }
+        }
+        (phase, known::UPDATE_EXECUTED) => {
+            Step::of(phase).map_or(Word::Keeps, |step| change::parent(step, situation, gates))
+        }
+        (_, known::DRAINED) if undrained => says(False, EXECUTED_DRAINED, NOT_REQUIRED),
+        _ => Word::Keeps,
+    }
+}
+
+/// Whether the condition says that this node is to update.
+pub(super) fn is_wanting(updated: &Condition, situation: &Situation) -> bool {
+    updated.status == False.as_str() && updated.message == wanting(situation)
+}
+
+fn says(status: ConditionStatus, reason: &'static str, message: impl Into<String>) -> Word {
+    Word::Says(Statement { status, reason, message: message.into() })
+}
+
+/// The phase, as far as conditions go: a node in trouble is not at rest.
+const fn stage(situation: &Situation) -> Phase {
+    match situation.phase {
+        Phase::Settled if situation.trouble.is_some() => Phase::Considering,
+        phase => phase,
+    }
+}
+
+/// Whether a condition that the controller writes too was last written by a daemon.
+fn is_ours(condition: &Condition) -> bool {
+    change::REASONS.contains(&condition.reason.as_str()) || condition.message == NOT_REQUIRED
+}
+
+fn wanting(situation: &Situation) -> String {
+    format!("Node {} needs an update", situation.node)
+}
+
+fn updated(situation: &Situation) -> Word {
+    match stage(situation) {
+        Phase::Settled => says(True, known::UPDATED, format!("Node {} Updated", situation.node)),
+        _ => says(False, known::UPDATED, wanting(situation)),
+    }
+}
+
+fn prepared(situation: &Situation) -> Word {
+    match stage(situation) {
+        Phase::Settled | Phase::Considering => Word::Ends,
+        Phase::Refused => says(Unknown, known::UPDATE_PREPARED, refusal(situation)),
+        _ => situation.update.as_ref().map_or(Word::Keeps, |update| {
+            let (actions, drain) = (update.actions.join(", "), update.drain);
+            let message = format!("Update Compatible. Post Cfg Actions: [{actions}] Drain Required: {drain}");
+            says(True, known::UPDATE_PREPARED, message)
+        }),
+    }
+}
+
+fn refusal(situation: &Situation) -> String {
+    let current = situation.current.as_ref().map(|current| current.config.as_str());
+    let from = situation.update.as_ref().map(|update| update.from.as_str()).or(current).unwrap_or(NOT_YET_SET);
+    let to = situation.desired.as_ref().map_or(NOT_YET_SET, |desired| desired.config.as_str());
+    let error = situation.trouble.as_ref().map_or("", |trouble| trouble.reason.as_str());
+    format!("Update Failed compatibility validation. MachineConfigs {from} and {to} are not compatible. Err: {error}")
+}
+
+/// A restart is reported by its own condition, never by this one.
+fn post_action(situation: &Situation) -> Word {
+    match (stage(situation), &situation.update) {
+        (Phase::Completing, Some(update)) if !update.reboot => {
+            let told: Vec<String> = update.actions.iter().filter_map(|action| told(action)).collect();
+            if told.is_empty() {
+                return says(True, "None", "Changes do not require a reboot");
+            }
+            says(True, known::POST_ACTION_COMPLETE, told.join("; "))
+        }
+        (Phase::Completing, None) => Word::Keeps,
+        _ => Word::Ends,
+    }
+}
+
+/// What was done to a service, from the action's own words.
+fn told(action: &str) -> Option<String> {
+    let (verb, service) = action.split_once(' ').unwrap_or((action, ""));
+    let reloaded = |service: &str| Some(format!("Node has reloaded service {service}"));
+    match (verb.to_ascii_lowercase().as_str(), service) {
+        ("daemonreload", _) | ("reload", "systemd's units") => reloaded("daemon-reload"),
+        ("special", _) => reloaded("crio"),
+        ("reload", service) => reloaded(service),
+        ("restart", service) => Some(format!("Node has restarted service {service}")),
+        _ => None,
+    }
+}
+
+fn resumed(situation: &Situation) -> Word {
+    if stage(situation) != Phase::Completing {
+        return Word::Ends;
+    }
+    let place = situation.current.as_ref().or(situation.desired.as_ref());
+    let config = place.map_or(NOT_YET_SET, |place| place.config.as_str());
+    let message = format!("In desired config {config}. Resumed normal operations. Applying proper annotations.");
+    says(True, known::RESUMED, message)
+}
+
+fn rebooted(situation: &Situation) -> Word {
+    let done = || Statement { status: True, reason: known::REBOOTED_NODE, message: "Node has rebooted".to_owned() };
+    let restarts = situation.update.as_ref().map(|update| update.reboot);
+    match (stage(situation), restarts) {
+        (Phase::Restarting, _) => says(Unknown, known::REBOOTED_NODE, "Upgrade requires a reboot."),
+        (Phase::Proving, _) | (Phase::Completing, Some(true)) => Word::Says(done()),
+        (Phase::Completing, None) => Word::Corrects(done()),
+        _ => Word::Ends,
+    }
+}
+
+/// That an update succeeded is said only when there is nothing left that could fail.
+fn degraded(situation: &Situation) -> Word {
+    let node = &situation.node;
+    if let Some(trouble) = &situation.trouble {
+        let message = format!("Node {node} upgrade failure. {}", trouble.reason);
+        return says(True, known::NODE_DEGRADED, message);
+    }
+    let message = format!("Node {node} upgrade succeeded");
+    match situation.phase {
+        Phase::Completing => says(False, known::NODE_DEGRADED, message),
+        Phase::Settled => Word::Corrects(Statement { status: False, reason: known::NODE_DEGRADED, message }),
+        _ => Word::Ends,
+    }
+}

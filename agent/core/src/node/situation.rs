@@ -1,0 +1,127 @@
+//! Where a node stands in the course of its updates. Everything that is published is a function of this value.
+
+use serde::{Deserialize, Serialize};
+
+use super::view::ConfigRef;
+use crate::api::IrreconcilableChange;
+
+/// Where a node stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Situation {
+    /// The node's name.
+    pub node: String,
+    /// What it is in, by its own record.
+    pub current: Option<ConfigRef>,
+    /// What it is to reach.
+    pub desired: Option<ConfigRef>,
+    /// How far it is.
+    pub phase: Phase,
+    /// The update it is at, as far as it is known: after a restart of the agent it is not known any more.
+    pub update: Option<Update>,
+    /// What keeps it from going on without help.
+    pub trouble: Option<Trouble>,
+    /// What is asked of the drain controller; nothing leaves what was asked last.
+    pub drain: Option<DrainRequest>,
+    /// What only a new installation could bring.
+    pub irreconcilable: Irreconcilable,
+    /// Why the deployment that was staged before the last restart was not finished.
+    pub finalization_failure: Option<String>,
+}
+
+/// How far a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// In its desired configuration, with nothing left to do.
+    Settled,
+    /// It is to update, and that is all that is known yet.
+    Considering,
+    /// It cannot update like this; the trouble says why.
+    Refused,
+    /// It could update, and somebody holds it.
+    Held,
+    /// It waits for its workloads to leave.
+    Draining,
+    /// Its files and its operating system change.
+    Executing,
+    /// Everything is in place but the restart.
+    Restarting,
+    /// It has restarted and has yet to prove itself.
+    Proving,
+    /// It is in its desired configuration and waits for workloads to be let in again.
+    Completing,
+}
+
+/// An update, as it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The configuration before.
+    pub from: String,
+    /// The configuration after.
+    pub to: ConfigRef,
+    /// What makes it take effect, in the words of the policies.
+    pub actions: Vec<String>,
+    /// Whether workloads have to leave.
+    pub drain: bool,
+    /// Whether the operating system changes.
+    pub os: bool,
+    /// Whether SSH keys change.
+    pub keys: bool,
+    /// Whether the machine restarts.
+    pub reboot: bool,
+}
+
+/// What keeps a node from going on without help.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Of which kind it is.
+    pub kind: TroubleKind,
+    /// What is wrong, with its cause and remedy; no secrets.
+    pub reason: String,
+}
+
+/// Kinds of trouble, as the controller tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleKind {
+    /// The desired configuration can never be had by this node as it is.
+    Unreconcilable,
+    /// Something failed.
+    Degraded,
+}
+
+/// What is asked of the drain controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DrainRequest {
+    /// Workloads are to leave for this configuration.
+    Drain {
+        /// The configuration.
+        config: String,
+        /// Whether the node is cordoned already, by somebody else.
+        cordoned: bool,
+    },
+    /// Workloads may come back in this configuration.
+    Uncordon {
+        /// The configuration.
+        config: String,
+    },
+}
+
+impl DrainRequest {
+    /// The request in the words of the annotation.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Drain { config, .. } => format!("drain-{config}"),
+            Self::Uncordon { config } => format!("uncordon-{config}"),
+        }
+    }
+}
+
+/// What is said about changes that only a new installation could bring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Irreconcilable {
+    /// Nothing: what was said before stays.
+    #[default]
+    Untold,
+    /// These are all.
+    Changes(Vec<IrreconcilableChange>),
+}

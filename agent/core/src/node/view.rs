@@ -1,0 +1,148 @@
+//! What a Node object says, as far as it concerns us.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::keys;
+
+/// A configuration by name, and the image that was built for it where there is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigRef {
+    /// Name of the rendered configuration.
+    pub config: String,
+    /// Pull specification of the image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+impl ConfigRef {
+    /// A configuration without an image of its own.
+    pub fn new(config: impl Into<String>) -> Self {
+        Self { config: config.into(), image: None }
+    }
+
+    /// From two texts, of which an empty one is as none.
+    pub fn from_texts(config: Option<&str>, image: Option<&str>) -> Option<Self> {
+        let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
+        Some(Self { config: given(config)?, image: given(image) })
+    }
+}
+
+/// Where the handshake with the drain controller stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DrainView {
+    /// What was asked for last, such as `drain-rendered-worker-1`.
+    pub asked: Option<String>,
+    /// What was done last.
+    pub done: Option<String>,
+}
+
+impl DrainView {
+    /// Whether what was asked for last is yet to be done.
+    pub fn is_pending(&self) -> bool {
+        self.asked.is_some() && self.asked != self.done
+    }
+
+    /// Whether exactly this was asked for and done.
+    pub fn is_answered(&self, request: &str) -> bool {
+        self.asked.as_deref() == Some(request) && self.done.as_deref() == Some(request)
+    }
+
+    /// Whether a drain is the last thing that was asked for.
+    pub fn asks_to_drain(&self) -> bool {
+        self.asked.as_deref().is_some_and(|asked| asked.starts_with("drain-"))
+    }
+}
+
+/// What a Node object says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeView {
+    /// Its name.
+    pub name: String,
+    /// Which of all nodes that ever had the name.
+    pub uid: String,
+    /// Whether no new workload is let in.
+    pub cordoned: bool,
+    /// The annotations that are the operator's or ours; others are nobody's business here.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl NodeView {
+    /// Takes what concerns us of a node's annotations.
+    pub fn new(name: &str, uid: &str, cordoned: bool, annotations: &BTreeMap<String, String>) -> Self {
+        let ours = |key: &String| key.starts_with(keys::OPERATOR_PREFIX) || key.starts_with(keys::OWN_PREFIX);
+        let annotations =
+            annotations.iter().filter(|(key, _)| ours(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { name: name.to_owned(), uid: uid.to_owned(), cordoned, annotations }
+    }
+
+    /// The annotation's value, unless it is absent or empty.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// What the node is to reach.
+    pub fn desired(&self) -> Option<ConfigRef> {
+        ConfigRef::from_texts(self.annotation(keys::DESIRED_CONFIG), self.annotation(keys::DESIRED_IMAGE))
+    }
+
+    /// What the node was said to be in.
+    pub fn current(&self) -> Option<ConfigRef> {
+        ConfigRef::from_texts(self.annotation(keys::CURRENT_CONFIG), self.annotation(keys::CURRENT_IMAGE))
+    }
+
+    /// The handshake with the drain controller.
+    pub fn drain(&self) -> DrainView {
+        let text = |key| self.annotation(key).map(str::to_owned);
+        DrainView { asked: text(keys::DESIRED_DRAIN), done: text(keys::LAST_APPLIED_DRAIN) }
+    }
+
+    /// Why the next update is to wait, if somebody says so. An annotation without a text counts as well.
+    pub fn hold(&self) -> Option<&str> {
+        self.annotations.get(keys::HOLD).map(String::as_str)
+    }
+
+    /// Whether there is nowhere to drain to.
+    pub fn is_single(&self) -> bool {
+        self.annotation(keys::CONTROL_PLANE_TOPOLOGY) == Some(keys::SINGLE_REPLICA)
+    }
+
+    /// Whether the node was cordoned by somebody else before we asked for its drain.
+    pub fn was_cordoned_before(&self) -> bool {
+        self.annotation(keys::CORDONED_BEFORE).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(pairs: &[(&str, &str)]) -> NodeView {
+        let annotations = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        NodeView::new("worker-0", "uid", false, &annotations)
+    }
+
+    #[test]
+    fn an_empty_annotation_is_as_none_but_a_hold_needs_no_reason() {
+        let view = view(&[(keys::DESIRED_CONFIG, ""), (keys::CURRENT_CONFIG, "a"), (keys::HOLD, ""), ("x/y", "z")]);
+        assert_eq!((view.desired(), view.current()), (None, Some(ConfigRef::new("a"))));
+        assert_eq!(view.hold(), Some(""));
+        assert!(!view.annotations.contains_key("x/y"));
+    }
+
+    #[test]
+    fn a_drain_is_answered_only_by_its_own_name() {
+        for (asked, done, pending, answered) in [
+            ("", "", false, false),
+            ("drain-a", "", true, false),
+            ("drain-a", "drain-a", false, true),
+            ("drain-b", "drain-a", true, false),
+            ("uncordon-a", "uncordon-a", false, false),
+        ] {
+            let drain = view(&[(keys::DESIRED_DRAIN, asked), (keys::LAST_APPLIED_DRAIN, done)]).drain();
+            assert_eq!((drain.is_pending(), drain.is_answered("drain-a")), (pending, answered), "{asked} {done}");
+        }
+    }
+}
