@@ -61,12 +61,26 @@ pub enum Slot {
     Restart,
     /// Operating systems that were tried here and given up.
     Failed,
+    /// The configuration that the machine has yet to prove itself in.
+    Trial,
+    /// Configurations that were tried here and given up.
+    Rejected,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 8] =
-        [Self::Previous, Self::Next, Self::Plan, Self::Progress, Self::Origin, Self::Last, Self::Restart, Self::Failed];
+    pub const ALL: [Self; 10] = [
+        Self::Previous,
+        Self::Next,
+        Self::Plan,
+        Self::Progress,
+        Self::Origin,
+        Self::Last,
+        Self::Restart,
+        Self::Failed,
+        Self::Trial,
+        Self::Rejected,
+    ];
 
     /// The name that its file and its header have.
     pub const fn name(self) -> &'static str {
@@ -79,6 +93,8 @@ impl Slot {
             Self::Last => "last",
             Self::Restart => "restart",
             Self::Failed => "failed",
+            Self::Trial => "trial",
+            Self::Rejected => "rejected",
         }
     }
 }

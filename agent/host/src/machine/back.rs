@@ -1,7 +1,6 @@
 //! Steps back to where a transaction came from, drafted: what a plan cannot know is put back as it stood.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
@@ -57,7 +56,7 @@ fn password(user: &str, origin: &Origin, wanted: &Wanted<'_>) -> Password {
 
 fn record(draft: &mut Draft, target: &Recorded, wanted: &Wanted<'_>) -> Result<(), Trouble> {
     if !target.is_empty() {
-        draft.write.write(wanted.record(CURRENT_CONFIG, Arc::clone(&target.json))?);
+        draft.write.write(wanted.record(CURRENT_CONFIG, target.plain())?);
     }
     Ok(())
 }

@@ -189,8 +189,8 @@ impl<D: Disk> Drafting<'_, D> {
             }
             return Ok(());
         }
-        draft.write.write(self.wanted.record(CURRENT_CONFIG, Arc::clone(&target.json))?);
-        draft.write.write(self.wanted.record(CURRENT_IMAGE, Arc::default())?);
+        draft.write.write(self.wanted.record(CURRENT_CONFIG, target.plain())?);
+        draft.write.write(self.wanted.record(CURRENT_IMAGE, target.image())?);
         Ok(())
     }
 }

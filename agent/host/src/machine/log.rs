@@ -72,6 +72,11 @@ impl<'d, D: Disk> Log<'d, D> {
         Ok(self.held()?.complete(completed, number)?)
     }
 
+    /// Refuses where it is only looked at.
+    pub(super) fn require_held(&self) -> Result<(), Trouble> {
+        self.held().map(drop)
+    }
+
     fn held(&self) -> Result<&Journal<'d, D>, Trouble> {
         match self {
             Self::Held(journal) => Ok(journal),

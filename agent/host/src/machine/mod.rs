@@ -4,6 +4,7 @@
 //! which steps there are, and to touch a file other than through [`Disk`].
 
 mod back;
+mod base;
 mod bus;
 mod draft;
 mod drift;
@@ -17,6 +18,7 @@ mod os;
 mod place;
 mod prepare;
 mod progress;
+mod proof;
 mod run;
 mod save;
 mod status;
@@ -26,6 +28,7 @@ mod wanted;
 
 use std::path::PathBuf;
 
+use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
 use ostler_core::step::Step;
 use ostler_core::transaction::Phase;
@@ -55,7 +58,7 @@ pub struct Surroundings<'d> {
     /// Whether this process may give files to anybody.
     pub root_user: bool,
     /// This boot.
-    pub boot: String,
+    pub boot: BootMark,
     /// The clock, in seconds since 1970.
     pub now: Box<dyn Fn() -> u64>,
 }
@@ -130,7 +133,7 @@ impl<D: Disk> World for Machine<'_, D> {
         (self.surroundings.now)()
     }
 
-    fn boot(&self) -> String {
+    fn boot(&self) -> BootMark {
         self.surroundings.boot.clone()
     }
 }

@@ -2,15 +2,16 @@
 
 use std::io;
 
+use ostler_core::document;
+use ostler_core::machine_config::{MachineConfig, set_built_image};
 use ostler_core::reconcile::FORCE_FILE;
 use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
 use ostler_core::transaction::{Direction, Open, Phase};
-use ostler_core::{document, machine_config::MachineConfig};
 
 use super::origin::{Origin, Stored};
-use super::place::{CURRENT_CONFIG, INSTALL_TIME};
-use super::{Machine, progress};
+use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, INSTALL_TIME};
+use super::{Machine, base, progress};
 use crate::disk::{Disk, Kind, RootPath};
 use crate::journal::{Loaded, Slot, TextId};
 use crate::transaction::{Interrupted, Snapshot, Trouble};
@@ -44,10 +45,27 @@ pub(super) fn read(disk: &impl Disk, path: &'static str) -> Result<Option<Vec<u8
 pub(super) fn current(disk: &impl Disk) -> Result<Recorded, Trouble> {
     for path in [CURRENT_CONFIG, INSTALL_TIME] {
         if let Some(text) = read(disk, path)? {
-            return recorded(text).map_err(|source| Trouble::Record { path, source });
+            let image = if path == CURRENT_CONFIG { built_image(disk)? } else { None };
+            let found = match image {
+                Some(image) => carrying(&text, &image).and_then(recorded),
+                None => recorded(text),
+            };
+            return found.map_err(|source| Trouble::Record { path, source });
         }
     }
     Ok(Recorded::empty())
+}
+
+/// The image that was built for the configuration, which is recorded beside it.
+pub(super) fn built_image(disk: &impl Disk) -> Result<Option<String>, Trouble> {
+    let text = read(disk, CURRENT_IMAGE)?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+    Ok(text.filter(|image| !image.is_empty()))
+}
+
+fn carrying(text: &[u8], image: &str) -> Result<Vec<u8>, Unreadable> {
+    let mut document = document::parse(text)?;
+    set_built_image(&mut document, Some(image));
+    Ok(document.to_string().into_bytes())
 }
 
 /// Whether a person has asked for the next update to be forced.
@@ -64,10 +82,11 @@ impl<D: Disk> Machine<'_, D> {
             Some(Interrupted { origin: Some(origin), .. }) => origin.clone(),
             _ => current(self.disk)?,
         };
-        // It only serves a report, so a damaged one is no reason to stop.
-        let install_time = read(self.disk, INSTALL_TIME)?.and_then(|text| recorded(text).ok());
+        let (install_time, base_kept) = base::base(self.disk)?;
         let previous = self.origin(Slot::Previous)?.map(|origin| origin.recorded);
-        Ok(Snapshot { current, install_time, previous, forced: forced(self.disk)?, interrupted })
+        let trial = self.trial(interrupted.as_ref().map(|interrupted| &interrupted.open))?;
+        let forced = forced(self.disk)?;
+        Ok(Snapshot { current, install_time, base_kept, previous, forced, interrupted, trial })
     }
 
     /// What a slot that holds an origin has, if that is intact.
@@ -114,7 +133,7 @@ impl<D: Disk> Machine<'_, D> {
         let next = self.next()?;
         let origin = self.origin(Slot::Origin)?.map(|origin| origin.recorded);
         let mut done = self.done(open.direction)?;
-        if open.os.is_some() && open.boot != self.surroundings.boot {
+        if open.os.is_some() && !open.boot.lasts(&self.surroundings.boot) {
             // Every deployment has an /etc of its own. This one's may be another than the one that was written to.
             done.retain(|phase| matches!(phase, Phase::Preserve | Phase::Services));
         }

@@ -4,6 +4,7 @@
 //! made again. The deployment is always looked at afterwards, whoever made it.
 
 use ostler_core::os::backend::Backend;
+use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::{Impossible, OsChange};
 use ostler_core::os::image::{ImageError, Pinned};
 use ostler_core::os::order::Order;
@@ -23,7 +24,7 @@ impl<D: Disk> Machine<'_, D> {
     /// What a journey does to the operating system: as it was settled when the transaction began, or as it is now.
     /// With what is worth knowing before.
     pub(super) fn os_change(&self, journey: &Journey<'_>) -> Result<(Option<OsChange>, Vec<String>), Trouble> {
-        if !journey.boot.is_empty() {
+        if journey.boot.is_some() {
             return Ok((journey.os.cloned(), Vec::new()));
         }
         let staged = journey.steps.iter().find_map(|step| match step {
@@ -72,7 +73,10 @@ impl<D: Disk> Machine<'_, D> {
         let host = self.os_host()?;
         let staging = Staging { host, change, direction: way.direction };
         host.close_extensions()?;
-        if way.restarted && way.direction == Direction::Forward { staging.confirm() } else { staging.settle(told) }
+        match (way.restarted, way.direction) {
+            (Restarted::Nothing, _) | (_, Direction::Back) => staging.settle(told),
+            (restarted, Direction::Forward) => staging.confirm(restarted == Restarted::Machine),
+        }
     }
 }
 
@@ -118,14 +122,19 @@ impl Staging<'_> {
         installed.is_some_and(|installed| self.change.check(self.direction, installed).is_ok())
     }
 
-    /// After the restart nothing is staged any more: either the new deployment runs, or the transaction has failed.
-    fn confirm(&self) -> Result<usize, Trouble> {
+    /// After the restart nothing is staged any more: either the new deployment runs, or the transaction has failed. A
+    /// restart of user space alone does not ask the boot loader, so what that would start next can still be waited for.
+    fn confirm(&self, by_boot_loader: bool) -> Result<usize, Trouble> {
         let state = self.host.sysroot().read()?;
+        if !by_boot_loader && self.fits(state.next()) {
+            return Ok(0);
+        }
         let booted = state.booted.unwrap_or_default();
         let Err(source) = self.change.check(self.direction, &booted) else { return Ok(0) };
         let finished = state.deployments.iter().any(|deployment| self.fits(Some(deployment)));
-        let words = state.finalization_failure.or_else(|| self.host.last_words());
-        let there = finished || words.is_some();
+        let last_words = || if by_boot_loader { self.host.last_words() } else { None };
+        let words = state.finalization_failure.or_else(last_words);
+        let there = (by_boot_loader && finished) || words.is_some();
         let failure = words.map(|words| format!(": {words}")).unwrap_or_default();
         Err(Trouble::NotBooted { source, failure, there })
     }

@@ -11,6 +11,9 @@ pub(crate) const CURRENT_IMAGE: &str = "/etc/machine-config-daemon/currentimage"
 /// The configuration the machine was installed with.
 pub(crate) const INSTALL_TIME: &str = "/etc/mcs-machine-config-content.json";
 
+/// The earliest configuration known, where that one is lost.
+pub(crate) const KEPT_BASE: &str = "/var/lib/ostler/install-time.json";
+
 /// Passwords.
 pub(crate) const SHADOW: &str = "/etc/shadow";
 

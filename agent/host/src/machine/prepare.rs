@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::OsChange;
 use ostler_core::protocol::Forecast;
 use ostler_core::secret::Secret;
@@ -42,8 +43,8 @@ pub struct Way {
     /// What happens to the operating system.
     pub(super) os: Option<OsChange>,
     pub(super) direction: Direction,
-    /// Whether the machine has restarted since the transaction began.
-    pub(super) restarted: bool,
+    /// What has restarted since the transaction began.
+    pub(super) restarted: Restarted,
     forecast: Forecast,
 }
 
@@ -91,7 +92,7 @@ impl<D: Disk> Machine<'_, D> {
             accounts,
             os,
             direction: journey.direction,
-            restarted: !journey.boot.is_empty() && journey.boot != self.surroundings.boot,
+            restarted: self.restarted(journey),
             forecast: Forecast { notes, ..Forecast::default() },
         };
         way.sweep.extend(way.draft.links.paths().flat_map(RootPath::ancestors));
@@ -103,9 +104,14 @@ impl<D: Disk> Machine<'_, D> {
         Ok(way)
     }
 
+    /// What has restarted since the transaction began.
+    fn restarted(&self, journey: &Journey<'_>) -> Restarted {
+        journey.boot.map(|began| began.since(&self.surroundings.boot)).unwrap_or_default()
+    }
+
     /// What was saved of this transaction when it began; nothing when it has not.
     fn saved_origin(&self, journey: &Journey<'_>) -> Result<Option<Origin>, Trouble> {
-        if journey.boot.is_empty() { Ok(None) } else { self.origin(Slot::Origin) }
+        if journey.boot.is_none() { Ok(None) } else { self.origin(Slot::Origin) }
     }
 
     fn forward(
@@ -177,7 +183,7 @@ impl<D: Disk> Machine<'_, D> {
         if journey.direction == Direction::Back && !self.may_have_told_services()? {
             draft.services.clear();
         }
-        let another_boot = !journey.boot.is_empty() && journey.boot != self.surroundings.boot;
+        let another_boot = self.restarted(journey) != Restarted::Nothing;
         if let Some(manager) = self.surroundings.manager.as_ref().filter(|_| another_boot)
             && manager.is_booting()?
         {

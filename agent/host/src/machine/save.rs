@@ -13,7 +13,7 @@ use crate::journal::{Loaded, Slot, TextId};
 use crate::transaction::{Entry, Trouble};
 
 /// More failures than these say nothing more.
-const MOST_FAILED: usize = 16;
+pub(super) const MOST_FAILED: usize = 16;
 
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn save_entry(&self, entry: Entry<'_, Way>) -> Result<(), Trouble> {
@@ -24,6 +24,7 @@ impl<D: Disk> Machine<'_, D> {
             Entry::Await(open) => self.put(Slot::Plan, open),
             Entry::Done(direction, phase) => self.note(direction, phase),
             Entry::Finish(finished) => self.finish(finished),
+            Entry::GiveUp { rejected, digest } => self.give_up(rejected, digest),
         }
     }
 
@@ -105,6 +106,7 @@ impl<D: Disk> Machine<'_, D> {
             self.make_room();
         }
         self.remember(applied)?;
+        self.judge(finished)?;
         self.put(Slot::Last, finished)?;
         if applied && finished.purpose == Purpose::Update {
             self.consume_force()?;
@@ -139,9 +141,9 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// A restart is ordered: only another boot will prove that it happened.
-    pub fn order_restart(&self, rationale: &str, soft_reboots: Option<u32>) -> Result<(), Trouble> {
+    pub fn order_restart(&self, rationale: &str) -> Result<(), Trouble> {
         let (boot, ordered) = (self.surroundings.boot.clone(), (self.surroundings.now)());
-        self.put(Slot::Restart, &OrderedRestart { boot, soft_reboots, ordered, rationale: rationale.to_owned() })
+        self.put(Slot::Restart, &OrderedRestart { boot, ordered, rationale: rationale.to_owned() })
     }
 
     /// Only now has the wish been fulfilled: an update that failed can be forced again.
@@ -153,7 +155,7 @@ impl<D: Disk> Machine<'_, D> {
         Ok(())
     }
 
-    fn put(&self, slot: Slot, record: &impl Serialize) -> Result<(), Trouble> {
+    pub(super) fn put(&self, slot: Slot, record: &impl Serialize) -> Result<(), Trouble> {
         let payload = serde_json::to_vec(record).map_err(|_| Trouble::Lost { what: slot.name() })?;
         self.journal.save(slot, &Secret::new(payload))
     }

@@ -1,24 +1,27 @@
 //! What a machine says about itself, without taking hold of it.
 
 use ostler_core::kargs;
+use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
 use ostler_core::status::Status;
-use ostler_core::transaction::{Finished, Open, OrderedRestart};
+use ostler_core::transaction::{Finished, Open, OrderedRestart, Rejected};
 use serde::de::DeserializeOwned;
 
-use super::place::CURRENT_IMAGE;
-use super::{log, observe, origin::Stored, progress};
+use super::{log, observe, origin::Stored, progress, proof::Held};
 use crate::disk::Disk;
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
 
 /// The state of the machine below a root, but for its operating system. Changes nothing, not even a damaged record, and waits for nobody.
-pub fn status(disk: &impl Disk, boot: &str) -> Result<Status, Trouble> {
+pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
     let view = View::new(disk, &log::directory()?);
     let mut damaged = Vec::new();
     let open: Option<Open> = record(&view, Slot::Plan, &mut damaged)?;
     let last: Option<Finished> = record(&view, Slot::Last, &mut damaged)?;
     let restart: Option<OrderedRestart> = record(&view, Slot::Restart, &mut damaged)?;
+    let trial: Option<Held> = record(&view, Slot::Trial, &mut damaged)?;
+    let trial = trial.and_then(|held| held.beside(open.as_ref()));
+    let rejected: Option<Vec<Rejected>> = record(&view, Slot::Rejected, &mut damaged)?;
     let previous = previous(&view, &mut damaged)?;
     let done = match (&open, view.completed()?) {
         (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
@@ -40,20 +43,21 @@ pub fn status(disk: &impl Disk, boot: &str) -> Result<Status, Trouble> {
         // Those that the change takes away are the configuration's as well, until they are gone.
         own_kargs.extend(kargs::without(&change.before.kargs, &change.goal.kargs));
     }
-    let waits = |open: &Open| open.awaits_end_of.as_deref() == Some(boot);
-    let pending = |last: &Finished| last.reboot && last.boot == boot;
-    let image = observe::read(disk, CURRENT_IMAGE)?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
     Ok(Status {
         config,
-        image: image.filter(|image| !image.is_empty()),
+        image: observe::built_image(disk)?,
         previous,
-        awaits_reboot: open.as_ref().is_some_and(waits) || last.as_ref().is_some_and(pending),
+        awaits_reboot: open.as_ref().is_some_and(|open| open.awaits_restart(boot))
+            || last.as_ref().is_some_and(|last| last.awaits_restart(boot)),
         busy: view.busy()?,
         forced: observe::forced(disk)?,
         open,
         done,
         last,
-        restart: restart.filter(|restart| restart.boot == boot),
+        restart: restart.filter(|restart| restart.boot.lasts(boot)),
+        boot: boot.clone(),
+        trial,
+        rejected: rejected.unwrap_or_default(),
         damaged,
         own_kargs,
         os: OsState::default(),

@@ -58,10 +58,6 @@ impl OsBackend for External {
         }
     }
 
-    fn go_back(&self) -> Result<(), OsError> {
-        Err(unable("boot the deployment before this one: another controller decides which is booted"))
-    }
-
     /// Does nothing: what is kept is the other controller's affair, and nothing depends on its being gone.
     fn forget(&self) -> Result<(), OsError> {
         Ok(())
@@ -165,9 +161,7 @@ mod tests {
     #[test]
     fn nothing_of_theirs_is_touched() {
         let external = External::new(Box::new(Fixed(staged("a", ""))));
-        for done in [external.discard(), external.go_back()] {
-            assert_eq!(done.unwrap_err().class(), Class::Refusal);
-        }
+        assert_eq!(external.discard().unwrap_err().class(), Class::Refusal);
         external.forget().unwrap();
         External::new(Box::new(Fixed(None))).discard().unwrap();
     }

@@ -11,6 +11,7 @@ pub mod external;
 #[cfg(test)]
 mod fixture;
 mod layer;
+pub mod next_root;
 pub mod preflight;
 pub mod registry;
 pub mod rpm_ostree;
@@ -44,9 +45,6 @@ pub trait OsBackend {
 
     /// Drops the staged deployment, if there is one.
     fn discard(&self) -> Result<(), OsError>;
-
-    /// Makes the rollback deployment the one that the next restart boots.
-    fn go_back(&self) -> Result<(), OsError>;
 
     /// Drops the rollback deployment, if there is one that is not pinned.
     fn forget(&self) -> Result<(), OsError>;

@@ -5,7 +5,7 @@
 
 mod error;
 
-use ostler_core::os::boot_mark::{BootMark, systemd_version};
+use ostler_core::os::boot_mark::BootMark;
 use serde::{Deserialize, Serialize};
 use zbus::Variant;
 
@@ -18,12 +18,10 @@ pub use error::RebootError;
 pub const UNIT: &str = "machine-config-daemon-reboot.service";
 /// The unit whose end finishes a staged deployment.
 pub const FINALIZE_UNIT: &str = "ostree-finalize-staged.service";
-/// Where the deployment that a restart of user space leads to is mounted.
-const NEXT_ROOT_UNIT: &str = "run-nextroot.mount";
 const SYSTEMCTL: &str = "/usr/bin/systemctl";
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-/// The first systemd that can restart user space alone.
-const FIRST_SOFT: u32 = 254;
+/// Without it a systemctl that finds another root prepared restarts user space alone, whatever it was told.
+const AS_TOLD: &str = "SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT=1";
 
 /// A restart that is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,7 @@ pub struct Reboot<'r> {
     pub rationale: &'r str,
     /// Whether a deployment is staged that has to be finished.
     pub staged: bool,
-    /// Whether restarting user space alone will do.
+    /// Whether restarting user space alone will do, and leads to what is staged.
     pub soft: bool,
 }
 
@@ -101,11 +99,10 @@ fn arm(bus: &Bus) -> Result<(), RebootError> {
     if is_armed()? { Ok(()) } else { Err(RebootError::NotArmed { source: None }) }
 }
 
-/// Restarts user space only where that is wanted, systemd can do it, and it leads to the staged deployment.
+/// Restarts user space only where that is wanted and will have left a trace: a systemd that counts such restarts is two
+/// releases younger than the first that can do them.
 fn kind(bus: &Bus, wanted: &Reboot<'_>) -> Result<Kind, RebootError> {
-    let able = || Ok::<_, BusError>(systemd_version(&bus.version()?).is_some_and(|version| version >= FIRST_SOFT));
-    let leads_there = || Ok::<_, BusError>(!wanted.staged || bus.active_state(NEXT_ROOT_UNIT)?.active == "active");
-    Ok(if wanted.soft && able()? && leads_there()? { Kind::Soft } else { Kind::Full })
+    Ok(if wanted.soft && bus.soft_reboots()?.is_some() { Kind::Soft } else { Kind::Full })
 }
 
 /// A restart that failed before is no obstacle to this one; one that goes on makes this one needless.
@@ -124,6 +121,7 @@ fn properties<'p>(description: &'p str, argv: &[&'p str], staged: bool) -> Vec<P
         ("Type", "oneshot".into()),
         ("CollectMode", "inactive-or-failed".into()),
         ("ExecStart", vec![(program, argv.to_vec(), false)].into()),
+        ("Environment", vec![AS_TOLD].into()),
     ];
     if staged {
         properties.extend(["Requires", "After"].map(|name| (name, Variant::from(vec![FINALIZE_UNIT]))));

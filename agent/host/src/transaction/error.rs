@@ -128,6 +128,12 @@ pub enum Trouble {
         /// To where.
         to: String,
     },
+    /// A configuration cannot have proven itself before it has taken effect.
+    #[error("the machine has not restarted yet into {config:?}")]
+    NotRestarted {
+        /// The configuration.
+        config: String,
+    },
     /// There is nothing to go back to.
     #[error("no earlier configuration is kept on this machine")]
     NoPrevious,
@@ -251,6 +257,7 @@ impl Trouble {
             | Self::OperatingSystem
             | Self::Impossible { .. }
             | Self::NoPrevious
+            | Self::NotRestarted { .. }
             | Self::Batch(BatchError::Refused { .. } | BatchError::TooMany { .. })
             | Self::Offline(_) => Class::Refusal,
             Self::Os(error) => error.class(),
@@ -317,6 +324,7 @@ impl Trouble {
             Self::Misstaged { .. } => "see what \"ostler status\" says of the deployments, then try again",
             Self::NotBooted { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\" and the boot menu's default",
             Self::AwaitsReboot { .. } => "run \"ostler reboot\", or take the change back with \"ostler rollback\"",
+            Self::NotRestarted { .. } => "run \"ostler reboot\"",
             Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
             Self::PlanChanged { .. } => "make the plan again: another change came first",
             Self::Interrupted { .. } => "run \"ostler recover\"",

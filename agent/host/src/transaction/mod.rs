@@ -9,11 +9,12 @@ mod world;
 use ostler_core::desired::Desired;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
+use ostler_core::os::image::Pinned;
 use ostler_core::plan::{Plan, plan, undo};
-use ostler_core::protocol::Rules;
+use ostler_core::protocol::{Class, Rules};
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose, Rejected};
 
 pub use error::Trouble;
 pub use world::{Entry, Interrupted, Journey, Snapshot, World};
@@ -75,7 +76,7 @@ pub fn settled(world: &impl World) -> Result<Snapshot, Trouble> {
     let snapshot = world.observe()?;
     match snapshot.interrupted {
         None => Ok(snapshot),
-        Some(Interrupted { open, .. }) if open.awaits_end_of.as_ref() == Some(&world.boot()) => {
+        Some(Interrupted { open, .. }) if open.awaits_restart(&world.boot()) => {
             Err(Trouble::AwaitsReboot { from: open.from, to: open.to })
         }
         Some(Interrupted { open, .. }) => Err(Trouble::Interrupted { from: open.from, to: open.to }),
@@ -118,7 +119,7 @@ impl Proposal {
             target: &self.next,
             leaving: &self.origin,
             done: &[],
-            boot: "",
+            boot: None,
             os: None,
         }
     }
@@ -144,6 +145,7 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
         began: world.now(),
         reason: None,
         target_failed: false,
+        blameless: false,
         os: world.os(&way),
         awaits_end_of: None,
     };
@@ -186,6 +188,8 @@ fn forward<W: World>(
         finished => return finished,
     };
     interrupted.open.target_failed = matches!(trouble, Trouble::NotBooted { there: true, .. });
+    interrupted.open.blameless =
+        trouble.class() == Class::Transient || matches!(trouble, Trouble::NotBooted { there: false, .. });
     turn_back(world, &mut interrupted, trouble.reason(), listener)
 }
 
@@ -207,11 +211,34 @@ fn turn_back(
 pub fn withdraw(world: &impl World, reason: &str, listener: Listener<'_>) -> Result<Option<Finished>, Trouble> {
     let Some(mut interrupted) = world.observe()?.interrupted else { return Ok(None) };
     let open = &interrupted.open;
-    let waits = open.direction == Direction::Forward && open.awaits_end_of.as_ref() == Some(&world.boot());
+    let waits = open.direction == Direction::Forward && open.awaits_restart(&world.boot());
     if !waits {
         return Ok(None);
     }
+    interrupted.open.blameless = true;
     turn_back(world, &mut interrupted, reason.to_owned(), listener).map(Some)
+}
+
+/// Leaves a configuration that the machine has not proven itself in, for the one before; `None` when none is on trial.
+/// That it was given up is durable before anything else: whoever is cut off here finds the trial still on, and asks again.
+pub fn give_up(
+    world: &impl World,
+    reason: &str,
+    rules: &Rules,
+    listener: Listener<'_>,
+) -> Result<Option<Finished>, Trouble> {
+    let snapshot = settled(world)?;
+    let Some(trial) = &snapshot.trial else { return Ok(None) };
+    let digest = snapshot.previous.as_ref().filter(|_| trial.os).and_then(|previous| {
+        let (image, before) = (&snapshot.current.config.os_image, &previous.config.os_image);
+        let brought = Pinned::parse(image).ok().filter(|_| image != before);
+        brought.map(|image| image.digest().to_owned())
+    });
+    let rejected = Rejected { config: trial.config.clone(), reason: reason.to_owned(), at: world.now() };
+    world.save(Entry::GiveUp { rejected: &rejected, digest })?;
+    // A configuration that was only applied once more has none before it.
+    let proposal = propose_rollback(world, rules)?.ok_or(Trouble::NoPrevious)?;
+    run(world, &proposal, listener).map(Some)
 }
 
 fn travel_forward<W: World>(
@@ -232,7 +259,7 @@ fn travel_forward<W: World>(
         target,
         leaving,
         done: &interrupted.done,
-        boot: &open.boot,
+        boot: Some(&open.boot),
         os: open.os.as_ref(),
     };
     travel(world, open, &journey, way, listener)
@@ -249,7 +276,7 @@ fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) 
         target,
         leaving: interrupted.next.as_ref().unwrap_or(target),
         done: &interrupted.done,
-        boot: &open.boot,
+        boot: Some(&open.boot),
         os: open.os.as_ref(),
     };
     travel(world, open, &journey, None, listener)
@@ -285,7 +312,10 @@ fn travel<W: World>(
     if world.awaits_reboot(&way)? {
         finished.reboot = true;
         finished.ending = Ending::AwaitsReboot { reason: open.reason.clone() };
-        world.save(Entry::Await(&Open { awaits_end_of: Some(world.boot()), ..open.clone() }))?;
+        // A mark that still holds may tell more than this moment's: systemd is not always there to be asked.
+        let held = open.awaits_end_of.clone().filter(|mark| mark.lasts(&world.boot()));
+        let awaits_end_of = held.or_else(|| Some(world.boot()));
+        world.save(Entry::Await(&Open { awaits_end_of, ..open.clone() }))?;
         return Ok(finished);
     }
     world.save(Entry::Finish(&finished)).map_err(|second| Trouble::Unsettled {
@@ -310,7 +340,7 @@ fn finished<W: World>(world: &W, open: &Open, way: &W::Way, direction: Direction
         ended: world.now(),
         boot: world.boot(),
         // A change of the operating system that is at its end has been booted.
-        reboot: reboot && (open.os.is_none() || open.boot == world.boot()),
+        reboot: reboot && (open.os.is_none() || open.boot.lasts(&world.boot())),
         left_out,
         changed: 0,
         boot_loader: None,

@@ -1,9 +1,10 @@
 //! The seam between a transaction and the machine it runs on: what is asked of a machine, and what it tells.
 
+use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Finished, Open, Phase, Purpose};
+use ostler_core::transaction::{Direction, Finished, Open, Phase, Purpose, Rejected, Trial};
 
 use super::Trouble;
 use crate::os::Told;
@@ -43,7 +44,7 @@ pub trait World {
     fn now(&self) -> u64;
 
     /// This boot of the machine.
-    fn boot(&self) -> String;
+    fn boot(&self) -> BootMark;
 }
 
 /// What a machine is in.
@@ -53,12 +54,16 @@ pub struct Snapshot {
     pub current: Recorded,
     /// The one it was installed with, if it is still known.
     pub install_time: Option<Recorded>,
+    /// Whether that is only the earliest one known.
+    pub base_kept: bool,
     /// The one before the current.
     pub previous: Option<Recorded>,
     /// Whether a person has asked for the next update to be forced.
     pub forced: bool,
     /// What was interrupted, with the phases that are done.
     pub interrupted: Option<Interrupted>,
+    /// The configuration that it has yet to prove itself in.
+    pub trial: Option<Trial>,
 }
 
 /// An open transaction as found.
@@ -91,8 +96,8 @@ pub struct Journey<'a> {
     pub leaving: &'a Recorded,
     /// Phases that were done before.
     pub done: &'a [Phase],
-    /// The boot in which the transaction began; empty when it has not.
-    pub boot: &'a str,
+    /// The boot in which the transaction began; none when it has not.
+    pub boot: Option<&'a BootMark>,
     /// What it does to the operating system, once that is settled.
     pub os: Option<&'a OsChange>,
 }
@@ -119,4 +124,11 @@ pub enum Entry<'a, W> {
     Await(&'a Open),
     /// It has ended.
     Finish(&'a Finished),
+    /// A configuration is not to be tried again by itself.
+    GiveUp {
+        /// The configuration.
+        rejected: &'a Rejected,
+        /// The digest of the image that came with it, where one did.
+        digest: Option<String>,
+    },
 }

@@ -25,7 +25,7 @@ mkdir -p $state
 for last; do :; done
 entry() {
     [ -e $state/$1 ] || { echo null; return; }
-    echo "{\"image\":{\"image\":{\"image\":\"x\",\"transport\":\"registry\"},\"imageDigest\":\"$(cat $state/$1)\"},\"softRebootCapable\":false}"
+    echo "{\"image\":{\"image\":{\"image\":\"x\",\"transport\":\"registry\"},\"imageDigest\":\"$(cat $state/$1)\"},\"softRebootCapable\":$([ -e $state/capable ] && echo true || echo false)}"
 }
 case $1 in
 switch)
@@ -41,13 +41,8 @@ switch)
     esac
     echo "${last#*@}" > $state/staged
     ;;
-rollback)
-    if [ -e $state/queued ]; then rm $state/queued; else touch $state/queued; fi
-    ;;
 status)
-    queued=false
-    [ -e $state/queued ] && queued=true
-    echo "{\"apiVersion\":\"org.containers.bootc/v1\",\"kind\":\"BootcHost\",\"status\":{\"booted\":$(entry booted),\"staged\":$(entry staged),\"rollback\":$(entry rollback),\"rollbackQueued\":$queued}}"
+    echo "{\"apiVersion\":\"org.containers.bootc/v1\",\"kind\":\"BootcHost\",\"status\":{\"booted\":$(entry booted),\"staged\":$(entry staged),\"rollback\":$(entry rollback)}}"
     ;;
 esac
 "#;
@@ -129,6 +124,10 @@ pub fn stages(machine: &Container) {
         assert_eq!(*deployments.restaged.borrow(), ["root=x new from.image"]);
         assert!(lines.iter().any(|line| line.contains(&name)), "{lines:?}");
         assert_eq!(bootc.status().unwrap().staged.unwrap().digest, Some(digest()));
+        for capable in [false, true] {
+            assert_eq!(bootc.status().unwrap().staged.unwrap().soft_reboot_capable, capable);
+            fs::write(deployments.state.join("capable"), "").unwrap();
+        }
     }
     let (bootc, deployments) = backend(machine, false);
     fs::write(deployments.state.join("staged"), "sha256:leftover").unwrap();
@@ -194,17 +193,6 @@ pub fn reattaches(machine: &Container) {
     bootc.stage(&order("slow", Some("root=x new")), &mut |_| {}).unwrap();
     assert_eq!((calls(&deployments).len(), deployments.restaged.borrow().len()), (1, 1));
     assert_eq!(bus.service(SWITCH_UNIT).unwrap(), None);
-}
-
-pub fn goes_back(machine: &Container) {
-    let (bootc, deployments) = backend(machine, false);
-    let error = bootc.go_back().unwrap_err();
-    assert!(error.class() == Class::Refusal && calls(&deployments).is_empty(), "{error}");
-    fs::write(deployments.state.join("rollback"), "sha256:before").unwrap();
-    bootc.go_back().unwrap();
-    bootc.go_back().unwrap();
-    assert_eq!(calls(&deployments), ["rollback"]);
-    assert!(bootc.status().unwrap().rollback_queued);
 }
 
 pub fn occupied(machine: &Container) {

@@ -38,7 +38,6 @@ const SECTIONS: &[(&str, Section)] = &[
     ("bootc's failures are told apart", bootc::failures),
     ("what bootc staged wrongly is dropped", bootc::mismatch),
     ("a bootc of an agent before this one is waited for", bootc::reattaches),
-    ("bootc goes back once, however often it is asked", bootc::goes_back),
     ("others are named", bootc::occupied),
     ("a boot loader is written once its risk is accepted", bootloader::written),
     ("a restart has the unit people know", reboot::unit),
@@ -46,13 +45,19 @@ const SECTIONS: &[(&str, Section)] = &[
     ("a staged deployment is armed first", reboot::armed),
     ("those who block a shutdown are respected", reboot::inhibited),
     ("a boot is told from others", reboot::marks),
+    ("the next root is prepared and taken back", reboot::next_root),
     ("a real restart ends the machine", reboot::real),
 ];
 
 #[test]
 fn commands_run_as_services_of_a_real_systemd() {
     let programs = tempfile::tempdir().unwrap();
-    for (name, text) in [("bootc", bootc::SCRIPT), ("bootupctl", bootloader::SCRIPT), ("systemctl", reboot::SCRIPT)] {
+    for (name, text) in [
+        ("bootc", bootc::SCRIPT),
+        ("bootupctl", bootloader::SCRIPT),
+        ("systemctl", reboot::SCRIPT),
+        ("ostree", reboot::OSTREE),
+    ] {
         script(programs.path(), name, text);
     }
     let Some(container) = Container::if_possible(Some(programs.path())) else { return };

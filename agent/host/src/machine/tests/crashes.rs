@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use ostler_core::protocol::Rules;
-use ostler_core::transaction::{Ending, Finished};
+use ostler_core::transaction::{Ending, Finished, Trial};
 
 use super::generate::{Dice, random};
-use super::{apply, fresh, io_error, open, recover, tree};
+use super::{apply, fresh, io_error, open, recover, status, tree};
 use crate::disk::memory::{ERRNOS, Loss, MemoryDisk, Node, every_crash, every_error};
 use crate::disk::{Attributes, RootPath};
 use crate::transaction::{self, Trouble, World};
@@ -23,6 +23,8 @@ struct Case {
     before: MemoryDisk,
     old: BTreeMap<String, Node>,
     new: BTreeMap<String, Node>,
+    /// What is on trial at either end.
+    trials: [Option<Trial>; 2],
     work: Work,
 }
 
@@ -83,7 +85,8 @@ impl Case {
     fn of(seed: u64, before: MemoryDisk, work: Work) -> Self {
         let after = before.kill();
         assert_eq!(work(&after).unwrap().unwrap().ending, Ending::Applied);
-        Self { seed, old: tree(&before), new: tree(&after), before, work }
+        let trials = [status(&before).trial, status(&after).trial];
+        Self { seed, old: tree(&before), new: tree(&after), trials, before, work }
     }
 
     fn work(&self, disk: &MemoryDisk) -> std::io::Result<()> {
@@ -104,6 +107,9 @@ impl Case {
                 self.seed
             );
         }
+        let [old, new] = &self.trials;
+        let trial = if found == self.old && found != self.new { old } else { new };
+        assert_eq!(status(disk).trial, *trial, "seed {} at {at:?}: trial", self.seed);
         assert_eq!(tree(&disk.crash(&mut Loss::everything())), found, "seed {} at {at:?}: durable", self.seed);
         assert!(open(disk).unwrap().observe().unwrap().interrupted.is_none(), "seed {} at {at:?}: open", self.seed);
     }

@@ -1,11 +1,14 @@
 //! Transactions that change the operating system too, on a machine in memory whose deployments have an `/etc` each.
 
 mod fake;
+mod proof;
+mod soft;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
 use ostler_core::kargs;
+use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::Goal;
 use ostler_core::os::order::Order;
 use ostler_core::os::preflight::Severity;
@@ -30,7 +33,7 @@ const NEW: &str = "registry.example/os@sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
 /// A machine in memory through all its boots.
 struct Host {
     disk: MemoryDisk,
-    boot: u32,
+    boot: BootMark,
     /// The `/etc` of each deployment that was shut down.
     etcs: BTreeMap<String, BTreeMap<String, Node>>,
     broken: Vec<&'static str>,
@@ -45,6 +48,10 @@ enum Restart {
     Cut,
     /// A person chooses the deployment that ran before in the boot menu.
     OldFromMenu,
+    /// User space alone: what is staged is finished, and is the next root.
+    Soft,
+    /// User space alone, with nothing prepared: what is staged is finished, but the root stays.
+    SoftSameRoot,
 }
 
 impl Host {
@@ -57,23 +64,22 @@ impl Host {
         let booted = made(&order, &Installed::default());
         let loader = Loader { deployments: vec![booted.clone()], booted };
         disk.put(&path(STATE), &serde_json::to_vec(&loader).unwrap(), PLAIN).unwrap();
-        Self { disk, boot: 1, etcs: BTreeMap::new(), broken: Vec::new() }
+        Self { disk, boot: "boot+0".to_owned().into(), etcs: BTreeMap::new(), broken: Vec::new() }
     }
 
     /// The same machine with the disk of one that was cut off.
     fn with(&self, disk: MemoryDisk) -> Self {
-        Self { disk, boot: self.boot, etcs: self.etcs.clone(), broken: Vec::new() }
+        Self { disk, boot: self.boot.clone(), etcs: self.etcs.clone(), broken: Vec::new() }
     }
 
-    fn on<'d>(disk: &'d MemoryDisk, boot: u32, broken: &[&'static str]) -> Machine<'d, MemoryDisk> {
+    fn on<'d>(disk: &'d MemoryDisk, boot: &BootMark, broken: &[&'static str]) -> Machine<'d, MemoryDisk> {
         let os = Deployments { broken: RefCell::new(broken.to_vec()), ..Deployments::of(disk) };
-        let surroundings =
-            Surroundings { live: true, os: Some(Box::new(os)), boot: format!("boot-{boot}"), ..surroundings() };
+        let surroundings = Surroundings { live: true, os: Some(Box::new(os)), boot: boot.clone(), ..surroundings() };
         Machine::open(disk, surroundings).unwrap()
     }
 
     fn machine(&self) -> Machine<'_, MemoryDisk> {
-        Self::on(&self.disk, self.boot, &self.broken)
+        Self::on(&self.disk, &self.boot, &self.broken)
     }
 
     fn apply(&self, target: &Recorded) -> Result<Finished, Trouble> {
@@ -104,11 +110,17 @@ impl Host {
                 finished.insert(0, staged);
             }
         }
-        let next = if how == Restart::OldFromMenu { booted } else { finished[0].clone() };
+        let stays = matches!(how, Restart::OldFromMenu | Restart::SoftSameRoot);
+        let next = if stays { booted } else { finished[0].clone() };
         let loader = Loader { deployments: finished, booted: next.clone() };
         self.disk = with_etc(&self.disk, &self.etcs[&key(&next)]);
         self.disk.put(&path(STATE), &serde_json::to_vec(&loader).unwrap(), PLAIN).unwrap();
-        self.boot += 1;
+        self.boot = match how {
+            Restart::Soft | Restart::SoftSameRoot => {
+                BootMark { soft_reboots: self.boot.soft_reboots.map(|count| count + 1), ..self.boot.clone() }
+            }
+            _ => BootMark { boot_id: format!("{}'", self.boot.boot_id), soft_reboots: Some(0) },
+        };
     }
 
     /// Goes on as a node does, boot by boot, until nothing is open.
@@ -312,8 +324,7 @@ fn what_is_found_beforehand_stops_a_change_before_it_begins() {
     ] {
         let disk = node.disk.kill();
         let os = Deployments { findings: vec![finding(severity, "full")], ..Deployments::of(&disk) };
-        let boot = format!("boot-{}", node.boot);
-        let all = Surroundings { live: true, os: Some(Box::new(os)), boot, ..surroundings() };
+        let all = Surroundings { live: true, os: Some(Box::new(os)), boot: node.boot.clone(), ..surroundings() };
         let result = apply_to(&Machine::open(&disk, all).unwrap(), &new_target());
         assert_eq!(result.is_ok(), begins, "{severity:?}");
         assert_eq!(result.err().map(|trouble| trouble.class()), class);
@@ -375,9 +386,9 @@ fn cut_everywhere(
 #[test]
 fn every_crash_of_an_update_ends_with_system_and_files_as_a_pair() {
     let node = settled_node();
-    for restart in [Restart::Clean, Restart::Cut] {
-        let boot = node.boot;
-        let work = |disk: &MemoryDisk| apply_to(&Host::on(disk, boot, &[]), &new_target()).map(drop);
+    for restart in [Restart::Clean, Restart::Cut, Restart::Soft] {
+        let boot = node.boot.clone();
+        let work = |disk: &MemoryDisk| apply_to(&Host::on(disk, &boot, &[]), &new_target()).map(drop);
         let (points, different) = cut_everywhere(&node, work, restart);
         println!("updates of the operating system: {points} points, {different} different machines, each old or new");
     }
@@ -387,13 +398,13 @@ fn every_crash_of_an_update_ends_with_system_and_files_as_a_pair() {
 fn every_crash_of_a_commit_and_of_a_withdrawal_ends_as_a_pair() {
     let mut node = settled_node();
     node.apply(&new_target()).unwrap();
-    let boot = node.boot;
+    let boot = node.boot.clone();
     let withdrawal =
-        |disk: &MemoryDisk| transaction::withdraw(&Host::on(disk, boot, &[]), "withdrawn", &mut |_| {}).map(drop);
+        |disk: &MemoryDisk| transaction::withdraw(&Host::on(disk, &boot, &[]), "withdrawn", &mut |_| {}).map(drop);
     let (withdrawn, _) = cut_everywhere(&node, withdrawal, Restart::Clean);
     node.restart(Restart::Clean);
-    let boot = node.boot;
-    let commit = |disk: &MemoryDisk| transaction::recover(&Host::on(disk, boot, &[]), &mut |_| {}).map(drop);
+    let boot = node.boot.clone();
+    let commit = |disk: &MemoryDisk| transaction::recover(&Host::on(disk, &boot, &[]), &mut |_| {}).map(drop);
     let (committed, _) = cut_everywhere(&node, commit, Restart::Cut);
     println!("withdrawals: {withdrawn} points; commits: {committed} points; each old or new");
 }

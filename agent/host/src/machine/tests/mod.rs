@@ -1,11 +1,13 @@
 //! Transactions on a disk in memory, through the very code that runs on a node.
 
+mod base;
 mod crashes;
 mod deployments;
 mod drift;
 mod generate;
 mod labels;
 mod managed;
+mod proof;
 mod results;
 
 use std::collections::BTreeMap;
@@ -16,6 +18,7 @@ use ostler_core::observed::Observed;
 use ostler_core::plan::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
+use ostler_core::status::Status;
 use ostler_core::transaction::Finished;
 use serde_json::{Value, json};
 
@@ -33,7 +36,7 @@ fn surroundings<'d>() -> Surroundings<'d> {
         root: None,
         live: false,
         root_user: true,
-        boot: "boot-1".to_owned(),
+        boot: "boot-1".to_owned().into(),
         now: Box::new(|| NOON),
     }
 }
@@ -68,6 +71,15 @@ fn config(name: &str, ignition: Value) -> Recorded {
 fn target_plan(world: &impl World, target: &MachineConfig) -> Result<Vec<ostler_core::step::Step>, Trouble> {
     let current = MachineConfig::clone(&world.observe()?.current.config);
     Ok(plan(&Observed::configured(current), &Rules::default().desired(target.clone())?)?.steps)
+}
+
+fn open_in<'d>(disk: &'d MemoryDisk, boot: &str) -> Machine<'d, MemoryDisk> {
+    Machine::open(disk, Surroundings { boot: boot.to_owned().into(), ..surroundings() }).unwrap()
+}
+
+/// What a machine says of itself.
+fn status(disk: &MemoryDisk) -> Status {
+    super::status(disk, &"boot-1".to_owned().into()).unwrap()
 }
 
 fn apply(disk: &MemoryDisk, target: &Recorded) -> Result<Option<Finished>, Trouble> {

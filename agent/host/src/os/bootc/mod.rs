@@ -20,15 +20,12 @@ use crate::systemd::transient::{Command, Ended, Runner, Shutdown};
 
 /// The service that fetches and stages an image.
 pub const SWITCH_UNIT: &str = "ostler-bootc-switch.service";
-/// The service that changes the order of deployments.
-pub const ROLLBACK_UNIT: &str = "ostler-bootc-rollback.service";
 /// The service that asks how things are.
 pub const STATUS_UNIT: &str = "ostler-bootc-status.service";
 /// Others that change deployments when nobody asks them.
 const OTHERS: &[&str] = &["bootc-fetch-apply-updates.service", "rpm-ostreed-automatic.service"];
 
 const STAGE: &str = "stage the image";
-const GO_BACK: &str = "queue the rollback deployment";
 const STATUS: &str = "tell its status";
 
 /// How bootc is to be used.
@@ -202,26 +199,6 @@ impl<D: Disk> OsBackend for Bootc<D> {
 
     fn discard(&self) -> Result<(), OsError> {
         self.sysroot.discard()
-    }
-
-    fn go_back(&self) -> Result<(), OsError> {
-        let bus = self.connect(GO_BACK)?;
-        let runner = self.runner(&bus);
-        let argv = self.argv(&["rollback"]);
-        // The command undoes itself when it is given twice: look before and after.
-        runner.attach(ROLLBACK_UNIT, &argv).map_err(|error| trouble::of_running(error, GO_BACK))?;
-        let status = self.status_by(&runner)?;
-        if status.rollback_queued {
-            return Ok(());
-        }
-        if status.rollback.is_none() {
-            return Err(trouble::refused(GO_BACK, "there is none".to_owned()));
-        }
-        self.run(&runner, &command(ROLLBACK_UNIT, "Ostler: bootc rollback", &argv), GO_BACK)?;
-        if self.status_by(&runner)?.rollback_queued {
-            return Ok(());
-        }
-        Err(trouble::failed(GO_BACK, "it said that it had, but the order is as before".to_owned()))
     }
 
     fn forget(&self) -> Result<(), OsError> {

@@ -112,10 +112,6 @@ impl OsBackend for RpmOstree {
         self.work("drop the staged deployment", &mut |_| (), async |work| work.discard().await)
     }
 
-    fn go_back(&self) -> Result<(), OsError> {
-        self.work("go back to the rollback deployment", &mut |_| (), async |work| work.go_back().await)
-    }
-
     fn forget(&self) -> Result<(), OsError> {
         self.work("drop the rollback deployment", &mut |_| (), async |work| work.forget().await)
     }

@@ -1,7 +1,6 @@
 //! What it takes to do what is asked: transactions one after another, each of which leaves something that can be seen.
 
 use ostler_core::kargs;
-use ostler_core::os::backend::Backend;
 use ostler_core::os::order::Order;
 
 use super::follow::{End, follow};
@@ -28,8 +27,6 @@ enum Step<'s> {
     Deploy(&'s Order),
     /// Makes a deployment with other kernel arguments.
     KernelLine { from: &'s str, to: &'s str },
-    /// Puts the rollback deployment first.
-    RollbackFirst,
     /// Drops what stands behind the booted deployment.
     ForgetRollback,
 }
@@ -55,21 +52,6 @@ impl Work<'_> {
             self.run(Step::ClearPending).await?;
         }
         Ok(())
-    }
-
-    /// Asked again, it does not go forth.
-    pub async fn go_back(&mut self) -> Result<(), OsError> {
-        // The daemon does not reorder what a staged deployment is about to reorder.
-        self.discard().await?;
-        let now = self.session.deployments().await?;
-        if !now.pending.is_empty() {
-            return Ok(());
-        }
-        if now.behind.is_empty() {
-            let what = "go back: there is no rollback deployment".to_owned();
-            return Err(OsError::Unable { backend: Backend::RpmOstree, what });
-        }
-        self.run(Step::RollbackFirst).await
     }
 
     pub async fn forget(&mut self) -> Result<(), OsError> {
@@ -148,7 +130,7 @@ impl Work<'_> {
         match step {
             Step::ClearPending => self.session.request("Cleanup", &(["pending-deploy"].as_slice(),)).await,
             Step::ForgetRollback => self.session.request("Cleanup", &(["rollback-deploy"].as_slice(),)).await,
-            Step::BootedFirst | Step::RollbackFirst => self.session.request("Rollback", &(Options::new(),)).await,
+            Step::BootedFirst => self.session.request("Rollback", &(Options::new(),)).await,
             Step::Deploy(order) => {
                 let body = request::update(order, self.trust, self.session.action).map_err(Denied::Error)?;
                 self.session.request("UpdateDeployment", &body).await
@@ -168,7 +150,6 @@ impl Work<'_> {
         Ok(match step {
             Step::ClearPending => now.pending.iter().all(|one| one.pinned),
             Step::BootedFirst => now.pending.is_empty(),
-            Step::RollbackFirst => !now.pending.is_empty() && now.staged().is_none(),
             Step::ForgetRollback => !now.rollback(),
             Step::Deploy(order) => now.staged().is_some_and(|staged| staged.satisfies(order)),
             Step::KernelLine { to, .. } => now.staged().is_some() && self.session.kernel_line(true).await? == **to,

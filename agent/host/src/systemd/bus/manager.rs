@@ -5,12 +5,6 @@ use super::error::BusError;
 use super::wire;
 
 impl Bus {
-    /// The version of systemd, as it writes it.
-    pub fn version(&self) -> Result<String, BusError> {
-        let answer = async { manager(self).await?.get_property("Version").await };
-        self.runtime.block_on(self.attempt("ask for the version", &[]).bounded(answer))
-    }
-
     /// How often user space was restarted without the kernel since boot; `None` from a systemd that does not count.
     pub fn soft_reboots(&self) -> Result<Option<u32>, BusError> {
         let answer = async {

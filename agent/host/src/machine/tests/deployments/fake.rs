@@ -99,15 +99,17 @@ impl Sysroot for Deployments<'_> {
         self.store(STATE, &loader)
     }
 
+    fn forget(&self) -> Result<(), OsError> {
+        let mut loader: Loader = self.load(STATE)?.unwrap_or_default();
+        loader.deployments.retain(|other| *other == loader.booted || other.pinned);
+        self.store(STATE, &loader)
+    }
+
     fn discard(&self) -> Result<(), OsError> {
         match self.disk.stat(&path(STAGED)).map_err(disk_error)? {
             Some(_) => self.disk.remove(&path(STAGED)).map_err(disk_error),
             None => Ok(()),
         }
-    }
-
-    fn forget(&self) -> Result<(), OsError> {
-        Ok(())
     }
 }
 
@@ -158,12 +160,8 @@ impl OsBackend for &Deployments<'_> {
         Sysroot::discard(*self)
     }
 
-    fn go_back(&self) -> Result<(), OsError> {
-        panic!("the booted deployment is to stay, not the other one to be booted")
-    }
-
     fn forget(&self) -> Result<(), OsError> {
-        Ok(())
+        Sysroot::forget(*self)
     }
 }
 
