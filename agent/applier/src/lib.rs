@@ -13,6 +13,7 @@ mod peer;
 mod restart;
 mod session;
 mod socket;
+mod soft;
 mod stop;
 pub mod sysroot;
 

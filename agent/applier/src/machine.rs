@@ -3,13 +3,14 @@
 //! Owns which request becomes which transaction, and how trouble is told. Trusts nothing of the sender: the plan that
 //! comes with a change has to be the one this half makes by itself from what it observes.
 
-use std::fs;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Uid;
 use ostler_core::document;
 use ostler_core::os::backend::Backend;
+use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
 use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed};
 use ostler_core::recorded::Recorded;
@@ -18,7 +19,8 @@ use ostler_core::transaction::{Direction, Ending, Open, Progress};
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{self, Machine as World, Manager, Surroundings, Systemd};
 use ostler_host::os::{OsHost, Sysroot};
-use ostler_host::systemd::bus::Limits;
+use ostler_host::reboot::{self, RebootError};
+use ostler_host::systemd::bus::{Bus, Limits};
 use ostler_host::transaction::{self, Proposal, Trouble, World as _};
 use serde_json::{Map, Value};
 
@@ -63,11 +65,8 @@ impl Machine {
             _ => {}
         }
         if matches!(request, Request::Status) {
-            let mut status = machine::status(&disk, &boot())?;
+            let mut status = machine::status(&disk, &self.boot(&disk)?)?;
             self.add_os(&mut status);
-            if self.live {
-                restart::settle(&mut status);
-            }
             return Ok(Reply::Status(Box::new(status)));
         }
         let world = match request {
@@ -75,6 +74,7 @@ impl Machine {
             Request::Check(_) | Request::Drift | Request::Rollback { check: true, .. } => {
                 World::look(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?
             }
+            Request::Confirm | Request::KeepBase { .. } => World::open(&disk, self.surroundings(&disk, Need::Files)?)?,
             Request::Recover => World::open(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?,
             _ => World::open(&disk, self.surroundings(&disk, Need::Services)?)?,
         };
@@ -91,6 +91,12 @@ impl Machine {
             }
             Request::Drift => Reply::Drift(world.drift()?),
             Request::Repair => finished(&world, world.propose_repair()?, progress)?,
+            Request::Confirm => world.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config }),
+            Request::GiveUp { reason, rules } => {
+                let left = transaction::give_up(&world, &reason, &rules, progress)?;
+                left.map_or(Reply::Nothing, Reply::Finished)
+            }
+            Request::KeepBase { config } => keep_base(&world, config)?,
             Request::Status | Request::Reboot { .. } | Request::Bootloader { .. } => Reply::Nothing,
         })
     }
@@ -113,7 +119,11 @@ impl Machine {
     fn add_os(&self, status: &mut Status) {
         let Some(sysroot) = Libostree::at(&self.root) else { return };
         match sysroot.read() {
-            Ok(state) => status.os = OsState { backend: self.backend(), ..state },
+            Ok(mut state) => {
+                let told = || self.bus().and_then(|bus| crate::os::told_failure(&bus));
+                state.finalization_failure = state.finalization_failure.or_else(told);
+                status.os = OsState { backend: self.backend(), ..state };
+            }
             Err(error) => status.os_unknown = Some(causes(&error).join(": ")),
         }
     }
@@ -126,6 +136,17 @@ impl Machine {
     /// Whether this is the machine the process runs on.
     pub(crate) const fn is_live(&self) -> bool {
         self.live
+    }
+
+    /// This boot. Files under a directory do not restart with the user space of whoever looks at them.
+    fn boot(&self, disk: &RootDisk) -> Result<BootMark, Refused> {
+        let boot_id = boot_id(disk)?;
+        Ok(BootMark { boot_id, soft_reboots: self.bus().and_then(|bus| bus.soft_reboots().ok().flatten()) })
+    }
+
+    /// The bus of the machine the process runs on, if it answers.
+    fn bus(&self) -> Option<Bus> {
+        self.live.then(|| Bus::connect(None, Limits { call: CALL, job: JOB }).ok()).flatten()
     }
 
     fn disk(&self) -> Result<RootDisk, Refused> {
@@ -143,7 +164,7 @@ impl Machine {
             root: Some(self.root.clone()),
             live: self.live,
             root_user: Uid::effective().is_root(),
-            boot: boot(),
+            boot: self.boot(disk)?,
             now: Box::new(now),
         })
     }
@@ -174,6 +195,7 @@ impl Machine {
         Ok(Observation {
             current: sealed(&snapshot.current),
             install_time: snapshot.install_time.as_ref().and_then(sealed),
+            base_kept: snapshot.base_kept,
             previous: snapshot.previous.as_ref().map(had),
             forced: snapshot.forced,
             live: self.live,
@@ -184,14 +206,20 @@ impl Machine {
 }
 
 /// Where a change leads that only waits for this boot to end.
-fn awaited(open: &Open, boot: &str) -> Option<String> {
-    let waits = open.direction == Direction::Forward && open.awaits_end_of.as_deref() == Some(boot);
+fn awaited(open: &Open, boot: &BootMark) -> Option<String> {
+    let waits = open.direction == Direction::Forward && open.awaits_restart(boot);
     waits.then(|| open.to.clone())
 }
 
 fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
     let target = Recorded::from_document(change.target.open())?;
     transaction::propose(world, target, &change.rules, &change.steps)
+}
+
+fn keep_base(world: &World<'_, RootDisk>, config: Sealed) -> Result<Reply, Trouble> {
+    let base = Recorded::from_document(config.open())?;
+    let kept = world.keep_base(&base)?;
+    Ok(if kept { Reply::BaseKept { config: base.config.name.clone() } } else { Reply::Nothing })
 }
 
 fn propose_rollback(world: &World<'_, RootDisk>, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
@@ -248,10 +276,20 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> Vec<String> {
     std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string).collect()
 }
 
-/// This boot of the machine that the process runs on.
-fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+/// This boot: as it is told below the root, else as it is told to this process. One that cannot be told is not made up,
+/// because another one than before means that the machine has restarted.
+fn boot_id(disk: &RootDisk) -> Result<String, Refused> {
+    let absent = |error: &RebootError| match error {
+        RebootError::BootId(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        _ => false,
+    };
+    let told = match reboot::boot_id(disk) {
+        Err(error) if absent(&error) => {
+            RootDisk::open(Path::new("/")).map_err(RebootError::BootId).and_then(|own| reboot::boot_id(&own))
+        }
+        told => told,
+    };
+    told.map_err(|error| Refused::early(error.class(), causes(&error), &error.remedy()))
 }
 
 fn now() -> u64 {

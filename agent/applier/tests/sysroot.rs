@@ -133,6 +133,29 @@ fn packages_layered_on_an_image_do_not_hide_it() {
 }
 
 #[test]
+fn layers_of_images_are_known_by_their_digests() {
+    let Some(root) = sysroot() else { return };
+    let layers = || {
+        let mut layers = Libostree::at(root.path()).unwrap().layers().unwrap();
+        layers.sort();
+        layers
+    };
+    assert_eq!(layers(), Vec::<String>::new());
+    commit(root.path(), "1", &[]);
+    let other = DIGEST.replace('0', "f");
+    for name in [
+        // As ostree-ext's stores of rpm-ostree and bootc write them.
+        format!("ostree/container/blob/{}", DIGEST.replace(':', "_3A_")),
+        format!("ostree/container/blob/{}", other.replace(':', "_3A_")),
+        "ostree/container/blob/unknown".to_owned(),
+        "ostree/container/image/docker_3A__2F__2F_registry_2E_example_2F_os".to_owned(),
+    ] {
+        ostree(root.path(), &["refs", "--repo=SYSROOT/ostree/repo", &format!("--create={name}"), "os"]);
+    }
+    assert_eq!(layers(), [DIGEST, &other]);
+}
+
+#[test]
 fn the_words_of_a_failed_finalisation_are_kept() {
     let Some(root) = sysroot() else { return };
     fs::create_dir_all(root.path().join("boot/ostree")).unwrap();

@@ -9,6 +9,7 @@ use ostler_core::os::trust::{Policy, Ruling};
 use ostler_core::os_release::OsRelease;
 use ostler_host::command::Command;
 use ostler_host::disk::{Disk, RootDisk, RootPath};
+use ostler_host::systemd::bus::Bus;
 
 /// Files that say what a machine is are short.
 const MOST: u64 = 1 << 20;
@@ -17,6 +18,8 @@ const MOST: u64 = 1 << 20;
 const MOST_JOURNAL: usize = 256 << 10;
 const JOURNAL_TIME: Duration = Duration::from_secs(30);
 const MOST_WORDS: usize = 500;
+/// Tells in a boot what went wrong at the end of the one before.
+const TELLS_FAILURE: &str = "ostree-boot-complete.service";
 
 /// Files that belong to the rpm-ostree daemon: its activation by the bus is what makes it usable.
 const RPM_OSTREE: &str = "/usr/share/dbus-1/system-services/org.projectatomic.rpmostree1.service";
@@ -53,13 +56,19 @@ pub(super) fn command_line() -> String {
 /// The first complaint of the unit that finishes staged deployments, in the boot before this one. Older libostrees leave no
 /// other trace of it.
 pub(super) fn finalization_failure() -> Option<String> {
-    let asked = Command::new("journalctl", JOURNAL_TIME, MOST_JOURNAL).arguments([
-        "--boot=-1",
-        "--output=cat",
-        "--no-pager",
-        "--unit=ostree-finalize-staged.service",
-        "_UID=0",
-    ]);
+    first_complaint("--boot=-1", "ostree-finalize-staged.service")
+}
+
+/// The same as newer libostrees tell it in this boot. They remove their note of it then, and fail.
+pub(crate) fn told_failure(bus: &Bus) -> Option<String> {
+    bus.active_state(TELLS_FAILURE).ok().filter(|state| state.active == "failed")?;
+    let words = first_complaint("--boot", TELLS_FAILURE)?;
+    Some(words.split_once("failed on previous boot: ").map_or(words.as_str(), |(_, cause)| cause).to_owned())
+}
+
+fn first_complaint(boot: &str, unit: &str) -> Option<String> {
+    let asked = Command::new("journalctl", JOURNAL_TIME, MOST_JOURNAL);
+    let asked = asked.arguments([boot, "--output=cat", "--no-pager", "--unit", unit, "_UID=0"]);
     let said = asked.run().ok()?.stdout;
     let said = String::from_utf8_lossy(&said);
     let line = said.lines().find_map(|line| line.strip_prefix("error: "))?;

@@ -23,6 +23,7 @@ use ostler_host::os::{OsBackend, OsError, OsHost, Outlook, Sysroot, auth, regist
 use ostler_host::systemd::bus;
 
 use crate::sysroot::Libostree;
+pub(crate) use facts::told_failure;
 
 const CALL: Duration = Duration::from_secs(60);
 /// Images are gigabytes, and some nodes have thin lines.
@@ -56,6 +57,24 @@ impl<'d> LiveOs<'d> {
         choose(&self.host, false).ok()
     }
 
+    /// What bootc says of a restart of user space into the staged deployment, where bootc is what changes it.
+    pub fn soft_reboot_capable(&self) -> Result<Option<bool>, OsError> {
+        if self.usual_backend() != Some(Backend::Bootc) {
+            return Ok(None);
+        }
+        let staged = self.bootc(false)?.status()?.staged;
+        Ok(Some(staged.is_some_and(|staged| staged.soft_reboot_capable)))
+    }
+
+    fn bootc(&self, enforce_signatures: bool) -> Result<Bootc<RootDisk>, OsError> {
+        let limits = bus::Limits { call: CALL, job: TRANSACTION };
+        let settings =
+            Settings { program: BOOTC.to_owned(), address: None, limits, patience: TRANSACTION, enforce_signatures };
+        let disk =
+            RootDisk::open(self.root).map_err(|error| OsError::Sysroot { action: "reach", source: error.into() })?;
+        Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone())))
+    }
+
     fn demands_signature(&self, image: Option<&str>) -> bool {
         let ruling =
             image.and_then(|image| Pinned::parse(image).ok()).and_then(|image| facts::ruling(self.disk, &image));
@@ -78,7 +97,6 @@ impl OsHost for LiveOs<'_> {
 
     fn backend(&self, goal: &Goal) -> Result<Box<dyn OsBackend + '_>, OsError> {
         let signed = self.demands_signature(goal.image.as_deref());
-        let sysroot = || Box::new(self.sysroot.clone());
         Ok(match choose(&self.host, goal.has_packages())? {
             Backend::RpmOstree => {
                 auth::link_credentials(self.disk)?;
@@ -88,19 +106,9 @@ impl OsHost for LiveOs<'_> {
             }
             Backend::Bootc => {
                 auth::link_credentials(self.disk)?;
-                let limits = bus::Limits { call: CALL, job: TRANSACTION };
-                let settings = Settings {
-                    program: BOOTC.to_owned(),
-                    address: None,
-                    limits,
-                    patience: TRANSACTION,
-                    enforce_signatures: signed,
-                };
-                let disk = RootDisk::open(self.root)
-                    .map_err(|error| OsError::Sysroot { action: "reach", source: error.into() })?;
-                Box::new(Bootc::new(settings, disk, sysroot()))
+                Box::new(self.bootc(signed)?)
             }
-            Backend::External => Box::new(External::new(sysroot())),
+            Backend::External => Box::new(External::new(Box::new(self.sysroot.clone()))),
         })
     }
 
@@ -114,6 +122,8 @@ impl OsHost for LiveOs<'_> {
             command_line: facts::command_line(),
             occupant: self.backend(&change.goal)?.occupant()?,
             failed,
+            // Where they cannot be read, all are taken to be needed.
+            layers: self.sysroot.layers().unwrap_or_default(),
             ..Known::default()
         };
         let skopeo = self.skopeo()?;

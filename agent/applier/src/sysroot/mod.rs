@@ -30,6 +30,21 @@ impl Libostree {
         root.join("ostree/repo").is_dir().then(|| Self { root: root.to_owned() })
     }
 
+    /// Whether this libostree can make a deployment the root that a restart of user space leads to.
+    pub fn prepares_next_root() -> bool {
+        ostree::check_version(2025, 3)
+    }
+
+    /// Whether the booted and the staged deployment have the same SELinux policy.
+    pub fn same_policy(&self) -> Result<bool, OsError> {
+        read::same_policy(&self.root).map_err(|error| OsError::Sysroot { action: "read", source: Box::new(error) })
+    }
+
+    /// Digests of the layers of images that are here already.
+    pub fn layers(&self) -> Result<Vec<String>, OsError> {
+        read::layers(&self.root).map_err(|error| OsError::Sysroot { action: "read", source: Box::new(error) })
+    }
+
     fn change(&self, action: &'static str, change: &Change) -> Result<(), OsError> {
         let failed = |source| OsError::Sysroot { action, source };
         let order = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;

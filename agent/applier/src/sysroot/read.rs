@@ -7,13 +7,16 @@ use ostler_core::kargs;
 use ostler_core::os::image::pull_specification;
 use ostler_core::os::state::{Installed, OsState};
 use ostree::gio::Cancellable;
-use ostree::{Deployment, gio, glib};
+use ostree::{Deployment, RepoListRefsExtFlags, gio, glib};
 use serde::Deserialize;
 
 const NEVER: Option<&Cancellable> = None;
 
 /// Where libostree notes that a staged deployment could not be finished when the machine went down.
 const FAILURE: &str = "boot/ostree/finalize-failure.stamp";
+
+/// Under what names the repository keeps layers of images.
+const LAYERS: &str = "ostree/container/blob";
 
 /// What is kept of such a note.
 const MOST_FAILURE: usize = 4096;
@@ -46,6 +49,33 @@ pub(super) fn rollback(sysroot: &ostree::Sysroot, deployments: &[Deployment]) ->
     let mut behind = finished.into_iter().skip(here + 1);
     // Another state root has another system in it.
     behind.find(|other| booted.as_ref().is_none_or(|booted| other.osname() == booted.osname())).cloned()
+}
+
+/// Digests of the layers that the repository keeps. Each has a reference of its own, for as long as an image has it.
+pub(super) fn layers(root: &Path) -> Result<Vec<String>, glib::Error> {
+    let sysroot = ostree::Sysroot::new(Some(&gio::File::for_path(root)));
+    sysroot.load(NEVER)?;
+    let references = sysroot.repo().list_refs_ext(Some(LAYERS), RepoListRefsExtFlags::empty(), NEVER)?;
+    let digest = |reference: &String| {
+        let name = reference.strip_prefix(LAYERS)?.strip_prefix('/')?;
+        // A colon is no letter of references.
+        name.split_once("_3A_").map(|(algorithm, digits)| format!("{algorithm}:{digits}"))
+    };
+    Ok(references.keys().filter_map(digest).collect())
+}
+
+/// Whether the booted and the staged deployment have the same SELinux policy, or none.
+pub(super) fn same_policy(root: &Path) -> Result<bool, glib::Error> {
+    let sysroot = ostree::Sysroot::new(Some(&gio::File::for_path(root)));
+    sysroot.load(NEVER)?;
+    let policy = |deployment: &Deployment| {
+        let directory = root.join(sysroot.deployment_dirpath(deployment));
+        Ok::<_, glib::Error>(ostree::SePolicy::new(&gio::File::for_path(directory), NEVER)?.csum())
+    };
+    let policies =
+        [sysroot.booted_deployment(), sysroot.staged_deployment()].map(|one| one.as_ref().map(policy).transpose());
+    let [booted, staged] = policies;
+    Ok(booted? == staged?)
 }
 
 fn installed(repository: &ostree::Repo, deployment: &Deployment) -> Installed {
