@@ -28,6 +28,7 @@ use ostler_core::refusal::Refusal;
 use ostler_core::transaction::Ending;
 
 pub use apply::apply;
+pub use asking::{observed, recorded};
 pub use bootloader::bootloader;
 pub use console::Console;
 pub use diff::diff;
@@ -37,7 +38,7 @@ pub use plan::plan;
 pub use reboot::reboot;
 pub use recover::recover;
 pub use rollback::rollback;
-pub use status::status;
+pub use status::{Heard, status};
 pub use trouble::Trouble;
 
 use crate::course::Course;

@@ -84,7 +84,8 @@ pub fn restart(restart: &Restart) -> String {
     let staged = if restart.staged { "\nThe staged operating system is finished on the way." } else { "" };
     let word =
         styled(if restart.begun { GOOD } else { CAUTION }, if restart.begun { "Restarting:" } else { "To restart:" });
-    format!("{word} {what}. {}.{staged}\n", printable(&restart.rationale))
+    let why_whole = restart.not_soft.as_ref().map(|why| format!("\nNot user space alone: {}.", printable(why)));
+    format!("{word} {what}. {}.{staged}{}\n", printable(&restart.rationale), why_whole.unwrap_or_default())
 }
 
 /// How a change went. A failure is told by [`failure`], a refusal by the plan itself.
@@ -289,7 +290,7 @@ mod tests {
             ending: Ending::AwaitsReboot { reason: reason.map(str::to_owned) },
             began: 1_791_000_000,
             ended: 1_791_000_010,
-            boot: "b".to_owned(),
+            boot: "b".to_owned().into(),
             reboot: true,
             left_out: Vec::new(),
             changed: 3,

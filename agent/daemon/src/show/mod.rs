@@ -3,6 +3,7 @@
 mod bootloader;
 mod contents;
 mod course;
+mod daemon;
 mod documents;
 mod drift;
 mod excerpt;
@@ -21,6 +22,7 @@ use serde::Serialize;
 
 pub use bootloader::{BootloaderDocument, WriteDocument, bootloader, bootloader_failure, intent, written};
 pub use course::{CourseDocument, course, failure, forecast, not_done_here, restart, withdrawal};
+pub use daemon::daemon;
 pub use documents::{DiffDocument, PlanDocument};
 pub use drift::{DriftDocument, drift, repair_notice};
 pub use phrase::{phase, printable};

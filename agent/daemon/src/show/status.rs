@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 
 use ostler_core::status::Status;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose, Rejected, Trial};
 use serde::Serialize;
 
 use super::course::FinishedDocument;
+use super::daemon::DaemonDocument;
 use super::moment;
 use super::os::{self, OsDocument};
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, config, phase, printable, styled};
+use crate::account::Account;
+use crate::account::client::AskError;
 
 /// What `ostler status` says.
 pub fn status(status: &Status) -> String {
@@ -21,6 +24,9 @@ pub fn status(status: &Status) -> String {
         let _ = writeln!(text, "{}  {}", styled(HEADING, "OS image     "), printable(image));
     }
     let _ = writeln!(text, "{}  {}", styled(HEADING, "Before it    "), named(&status.previous));
+    if let Some(trial) = &status.trial {
+        let _ = writeln!(text, "{}  {}", styled(HEADING, "On trial     "), on_trial(trial));
+    }
     if status.forced {
         let _ = writeln!(text, "{}  yes, the force file is there", styled(HEADING, "Next forced  "));
     }
@@ -30,6 +36,23 @@ pub fn status(status: &Status) -> String {
     }
     if let Some(last) = &status.last {
         text.push_str(&ended(last));
+    }
+    if !status.rejected.is_empty() {
+        text.push_str(&given_up(&status.rejected));
+    }
+    text
+}
+
+fn on_trial(trial: &Trial) -> String {
+    let os = if trial.os { ", its operating system included" } else { "" };
+    format!("{}{os}, since {}", config(&trial.config), moment::utc(trial.since))
+}
+
+fn given_up(rejected: &[Rejected]) -> String {
+    let mut text = format!("\n{}\n", styled(HEADING, "Given up here, not tried again by itself"));
+    for one in rejected {
+        let at = styled(FAINT, &format!("({})", moment::utc(one.at)));
+        let _ = writeln!(text, "  {} {at}: {}", config(&one.config), printable(&one.reason));
     }
     text
 }
@@ -73,7 +96,8 @@ fn verdict(status: &Status) -> String {
     }
     if lines.is_empty() {
         let busy = if status.busy { " Another process is at work on it right now." } else { "" };
-        return format!("{}{busy}\n", styled(GOOD, "Settled."));
+        let trial = if status.trial.is_some() { " The configuration has yet to prove itself." } else { "" };
+        return format!("{}{busy}{trial}\n", styled(GOOD, "Settled."));
     }
     let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!("{}\n{lines}", styled(CAUTION, "Needs attention"))
@@ -144,8 +168,30 @@ pub struct StatusDocument<'a> {
     forced: bool,
     awaits_reboot: bool,
     restart: Option<RestartDocument<'a>>,
+    trial: Option<TrialDocument<'a>>,
+    rejected: Vec<RejectedDocument<'a>>,
     damaged: &'a [String],
     os: OsDocument<'a>,
+    daemon: Option<DaemonDocument<'a>>,
+    daemon_unknown: Option<String>,
+}
+
+/// A configuration that has yet to prove itself.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrialDocument<'a> {
+    config: &'a str,
+    os: bool,
+    since: String,
+}
+
+/// A configuration that was given up.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RejectedDocument<'a> {
+    config: &'a str,
+    reason: &'a str,
+    at: String,
 }
 
 /// A restart that was ordered and has not happened yet.
@@ -171,18 +217,8 @@ struct OpenDocument<'a> {
 }
 
 impl<'a> StatusDocument<'a> {
-    /// Of this status.
-    pub fn new(status: &'a Status) -> Self {
-        let open = status.open.as_ref().map(|open| OpenDocument {
-            purpose: open.purpose,
-            direction: open.direction,
-            from: &open.from,
-            to: &open.to,
-            began: moment::utc(open.began),
-            reason: open.reason.as_deref(),
-            done: &status.done,
-            steps: &open.steps,
-        });
+    /// Of this status, and of what the daemon says.
+    pub fn new(status: &'a Status, daemon: &'a Result<Option<Account>, AskError>) -> Self {
         Self {
             settled: status.open.is_none()
                 && status.damaged.is_empty()
@@ -193,7 +229,7 @@ impl<'a> StatusDocument<'a> {
             config: status.config.as_deref(),
             image: status.image.as_deref(),
             previous: status.previous.as_deref(),
-            open,
+            open: status.open.as_ref().map(|open| OpenDocument::new(open, &status.done)),
             last: status.last.as_ref().map(FinishedDocument::new),
             busy: status.busy,
             forced: status.forced,
@@ -202,8 +238,39 @@ impl<'a> StatusDocument<'a> {
                 ordered: moment::utc(restart.ordered),
                 rationale: &restart.rationale,
             }),
+            trial: status.trial.as_ref().map(TrialDocument::new),
+            rejected: status.rejected.iter().map(RejectedDocument::new).collect(),
             damaged: &status.damaged,
             os: OsDocument::new(status),
+            daemon: daemon.as_ref().ok().and_then(Option::as_ref).map(DaemonDocument::new),
+            daemon_unknown: daemon.as_ref().err().map(ToString::to_string),
         }
+    }
+}
+
+impl<'a> OpenDocument<'a> {
+    fn new(open: &'a Open, done: &'a [Phase]) -> Self {
+        Self {
+            purpose: open.purpose,
+            direction: open.direction,
+            from: &open.from,
+            to: &open.to,
+            began: moment::utc(open.began),
+            reason: open.reason.as_deref(),
+            done,
+            steps: &open.steps,
+        }
+    }
+}
+
+impl<'a> TrialDocument<'a> {
+    fn new(trial: &'a Trial) -> Self {
+        Self { config: &trial.config, os: trial.os, since: moment::utc(trial.since) }
+    }
+}
+
+impl<'a> RejectedDocument<'a> {
+    fn new(rejected: &'a Rejected) -> Self {
+        Self { config: &rejected.config, reason: &rejected.reason, at: moment::utc(rejected.at) }
     }
 }

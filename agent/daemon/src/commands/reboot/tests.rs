@@ -19,7 +19,7 @@ const DRY: ConsentOptions = ConsentOptions { dry_run: true, yes: false };
 
 fn restart(begun: bool) -> Reply {
     let rationale = "Node will reboot into config rendered-worker-2".to_owned();
-    Reply::Restart(Restart { rationale, staged: true, soft: false, begun })
+    Reply::Restart(Restart { rationale, staged: true, soft: false, not_soft: None, begun })
 }
 
 #[test]
@@ -39,6 +39,18 @@ fn it_is_told_why_before_and_that_it_has_begun_after() {
     );
     let (played, _) = run(PROGRAM, YES, vec![restart(false), restart(true)]);
     assert_eq!(played.json()["begun"], true);
+}
+
+#[test]
+fn a_wish_that_is_not_granted_is_answered_with_the_reason() {
+    let Reply::Restart(whole) = restart(true) else { panic!() };
+    let not_soft = Some("the staged operating system has another kernel".to_owned());
+    let whole = Reply::Restart(Restart { not_soft, ..whole });
+    let (played, _) = run(SCRIPT, YES, vec![whole.clone(), whole.clone()]);
+    assert_eq!(played.outcome, Outcome::Success);
+    assert!(played.stdout.ends_with("\nNot user space alone: the staged operating system has another kernel.\n"));
+    let (played, _) = run(PROGRAM, YES, vec![whole.clone(), whole]);
+    assert_eq!((&played.json()["soft"], played.json()["notSoft"].is_string()), (&false.into(), true));
 }
 
 #[test]

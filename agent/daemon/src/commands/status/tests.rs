@@ -11,10 +11,21 @@ use super::*;
 use crate::cli::MachineOptions;
 use crate::commands::scripted::{PROGRAM, Played, SCRIPT, Scene, Scripted, failure, finished, play, undone};
 
+mod daemon;
+
+/// No daemon, and it is four minutes after everything.
+fn nobody(_: Option<&Path>) -> Heard {
+    Heard { account: Ok(None), now: 1_791_000_240 }
+}
+
 fn run(scene: Scene, reply: Reply) -> Played {
+    run_beside(scene, reply, nobody)
+}
+
+fn run_beside(scene: Scene, reply: Reply, hear: impl FnOnce(Option<&Path>) -> Heard) -> Played {
     let mut asks = Scripted::new([reply]);
     let options = StatusOptions { machine: MachineOptions::default() };
-    let played = play(scene, |console| status(&options, console, |_| Ok(&mut asks)));
+    let played = play(scene, |console| status(&options, console, |_| Ok(&mut asks), hear));
     assert_eq!(asks.asked, [Request::Status]);
     played
 }
@@ -35,10 +46,11 @@ fn open() -> Status {
         to: "rendered-worker-2".to_owned(),
         steps: Vec::new(),
         undo: Vec::new(),
-        boot: "b".to_owned(),
+        boot: "b".to_owned().into(),
         began: 1_791_000_000,
         reason: Some("no space left\u{1b}[2J".to_owned()),
         target_failed: false,
+        blameless: false,
         os: None,
         awaits_end_of: None,
     };
@@ -51,7 +63,7 @@ fn waiting() -> Status {
     let open = status.open.map(|open| Open {
         direction: Direction::Forward,
         reason: None,
-        awaits_end_of: Some("b".to_owned()),
+        awaits_end_of: Some("b".to_owned().into()),
         ..open
     });
     Status { open, done: vec![Phase::Preserve, Phase::Write], awaits_reboot: true, ..status }
@@ -188,7 +200,8 @@ fn a_program_gets_the_same_as_a_document() {
                 "reason": null, "began": "2026-10-03T04:00:00Z", "ended": "2026-10-03T04:00:10Z", "changed": 3,
                 "reboot": false, "leftOut": [],
             },
-            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "damaged": [],
+            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "trial": null, "rejected": [],
+            "damaged": [], "daemon": null, "daemonUnknown": null,
             "os": {
                 "backend": null, "booted": null, "staged": null, "rollback": null, "deployments": [],
                 "finalizationFailure": null, "unknown": null,
@@ -213,7 +226,7 @@ fn a_root_that_is_no_directory_is_bad_input() {
     for (root, said) in [("/nowhere/at all", nowhere), (file, "is not a directory\nremedy: give a directory that ")] {
         let mut asks = Scripted::default();
         let machine = MachineOptions { root: Some(root.into()), ..MachineOptions::default() };
-        let played = play(SCRIPT, |console| status(&StatusOptions { machine }, console, |_| Ok(&mut asks)));
+        let played = play(SCRIPT, |console| status(&StatusOptions { machine }, console, |_| Ok(&mut asks), nobody));
         assert_eq!((played.outcome, asks.asked.len()), (Outcome::BadInput, 0));
         assert!(played.stderr.contains(said), "{}", played.stderr);
     }
@@ -305,8 +318,7 @@ fn a_change_that_waits_for_its_restart_was_not_interrupted() {
 #[test]
 fn a_restart_that_was_ordered_and_did_not_happen_is_told() {
     let restart = OrderedRestart {
-        soft_reboots: None,
-        boot: "b".to_owned(),
+        boot: "b".to_owned().into(),
         ordered: 1_791_000_000,
         rationale: "Node will reboot into config rendered-worker-2".to_owned(),
     };
