@@ -22,6 +22,9 @@ _ostler() {
             ostler,bootloader)
                 cmd="ostler__subcmd__bootloader"
                 ;;
+            ostler,daemon)
+                cmd="ostler__subcmd__daemon"
+                ;;
             ostler,diff)
                 cmd="ostler__subcmd__diff"
                 ;;
@@ -62,7 +65,7 @@ _ostler() {
 
     case "${cmd}" in
         ostler)
-            opts="-h -V --help --version plan diff apply recover rollback reboot bootloader status drift pack"
+            opts="-h -V --help --version plan diff daemon apply recover rollback reboot bootloader status drift pack"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -184,6 +187,52 @@ _ostler() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__daemon)
+            opts="-h --standalone --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --standalone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --node-name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubelet-healthz)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prove-within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metrics)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "error warning info debug trace" -- "${cur}"))
                     return 0
                     ;;
                 *)

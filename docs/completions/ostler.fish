@@ -28,6 +28,7 @@ complete -c ostler -n "__fish_ostler_needs_command" -s h -l help -d 'Print help'
 complete -c ostler -n "__fish_ostler_needs_command" -s V -l version -d 'Print version'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "plan" -d 'Say what a MachineConfig would change on a node, and why, without changing anything'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "diff" -d 'Say what differs from the configuration a node was installed with and can no longer be applied'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "daemon" -d 'Look after this node: bring it into every configuration that is desired of it, and say how it is'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one'
@@ -52,6 +53,20 @@ complete -c ostler -n "__fish_ostler_using_subcommand diff" -l to -d 'MachineCon
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l standalone -d 'Take desired configurations from this directory instead of from a cluster' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l root -d 'Look after the files under this directory instead of this machine' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l node-name -d 'Name of the node; the host\'s name unless given' -r
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l kubeconfig -d 'Credentials for the cluster' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l kubelet-healthz -d 'Where the kubelet says how it is; "none" to not ask' -r
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l prove-within -d 'How many minutes a machine has to prove itself after a restart, before it goes back' -r
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l metrics -d 'Where to serve metrics; "none" to serve none' -r
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l log-level -d 'How much to log' -r -f -a "error\t'What failed'
+warning\t'What is not usual, too'
+info\t'The course of things, too'
+debug\t'Every turn, too'
+trace\t'What the libraries say, too'"
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l once -d 'End as soon as nothing is left to do'
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand apply" -l to -d 'MachineConfig to bring the machine into, JSON or YAML, - for standard input' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand apply" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
 FileSystems\t'storage.filesystems'

@@ -1,8 +1,14 @@
 //! The command line, and nothing but its shape: man pages and completions are generated from here.
 
+mod exits;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use exits::{
+    APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT, PLAN_EXIT,
+    REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
+};
 
 /// The node agent of an OpenShift or OKD node.
 #[derive(Debug, Parser)]
@@ -23,6 +29,9 @@ pub enum Command {
     /// Say what differs from the configuration a node was installed with and can no longer be applied
     #[command(after_help = DIFF_EXIT)]
     Diff(DiffOptions),
+    /// Look after this node: bring it into every configuration that is desired of it, and say how it is
+    #[command(after_help = DAEMON_EXIT)]
+    Daemon(DaemonOptions),
     /// Bring the machine, or a root directory, into a configuration: wholly, or not at all
     #[command(after_help = APPLY_EXIT)]
     Apply(ApplyOptions),
@@ -48,84 +57,6 @@ pub enum Command {
     #[command(hide = true)]
     Pack(PackOptions),
 }
-
-const PLAN_EXIT: &str = "\
-Exit status:
-  0  the change can be applied
-  2  a file could not be read or is no MachineConfig, or the command line is wrong
-  3  the change is refused; the reason and the remedy are shown";
-
-const DIFF_EXIT: &str = "\
-Exit status:
-  0  nothing differs
-  2  a file could not be read or is no MachineConfig, or the command line is wrong
-  4  something differs";
-
-const APPLY_EXIT: &str = "\
-Exit status:
-  0  applied, or checked with --dry-run, or there was nothing to do
-  1  not applied, and the machine is as it was: it failed, it was undone, or you said no
-  2  a file cannot be used, --yes is missing, or the command line is wrong
-  3  refused; the reason and the remedy are shown, and nothing was changed
-  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
-
-const RECOVER_EXIT: &str = "\
-Exit status:
-  0  what was interrupted is finished, or there was nothing to do
-  1  what was interrupted is undone, and the machine is as it was before it; or nothing was done
-  2  the command line is wrong, or --root is no directory
-  3  refused; the reason and the remedy are shown
-  5  it failed and the machine is not settled: a person has to look at it";
-
-const ROLLBACK_EXIT: &str = "\
-Exit status:
-  0  rolled back, or checked with --dry-run, or there was nothing to do
-  1  not rolled back, and the machine is as it was: it failed, it was undone, or you said no
-  2  there is no configuration to go back to, --yes is missing, or the command line is wrong
-  3  refused; the reason and the remedy are shown, and nothing was changed
-  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
-
-const REBOOT_EXIT: &str = "\
-Exit status:
-  0  the machine is restarting, or would with --dry-run
-  1  not restarted: it failed, somebody holds it up, or you said no
-  2  --yes is missing, or the command line is wrong
-  3  refused; the reason and the remedy are shown
-  5  a transaction was interrupted: run \"ostler recover\" first";
-
-const BOOTLOADER_STATUS_EXIT: &str = "\
-Exit status:
-  0  up to date, or bootupd keeps no boot loader here
-  1  it could not be had
-  2  the command line is wrong
-  3  refused; the reason and the remedy are shown
-  4  something needs attention: an interrupted update, a newer boot loader, one to be adopted";
-
-const BOOTLOADER_WRITE_EXIT: &str = "\
-Exit status:
-  0  written, or it could be with --dry-run
-  1  not written, and the boot loader is as it was: it could not be begun, or you said no
-  2  --yes is missing, or the command line is wrong
-  3  refused, also when there is nothing to write; the reason and the remedy are shown
-  5  it failed while it was written, or nobody can tell: do NOT restart the machine,
-     see \"ostler bootloader status\" first";
-
-const STATUS_EXIT: &str = "\
-Exit status:
-  0  settled
-  1  the status could not be had
-  2  the command line is wrong, or --root is no directory
-  4  something needs attention: an open transaction, a damaged record, a restart to come,
-     deployments that could not be read or finished";
-
-const DRIFT_EXIT: &str = "\
-Exit status:
-  0  nothing differs, or everything was repaired
-  1  not told or repaired, and the machine is as it was: it failed, was undone, or you said no
-  2  --yes is missing, or the command line is wrong
-  3  refused; the reason and the remedy are shown, and nothing was changed
-  4  something differs
-  5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
 
 /// `ostler plan`.
 #[derive(Debug, Args)]
@@ -181,6 +112,57 @@ pub struct ConsentOptions {
     /// Do not ask before changing the machine
     #[arg(short, long)]
     pub yes: bool,
+}
+
+/// `ostler daemon`.
+#[derive(Debug, Args)]
+pub struct DaemonOptions {
+    /// Take desired configurations from this directory instead of from a cluster
+    ///
+    /// It holds MachineConfigs (.json, .yaml). The last by file name is desired, unless a file "desired" names another.
+    /// "machineconfiguration.yaml" holds the settings; a file "hold" stops updates and says why. The status goes to
+    /// /run/ostler/machineconfignode.json.
+    #[arg(long, value_name = "DIR")]
+    pub standalone: Option<PathBuf>,
+    /// Look after the files under this directory instead of this machine
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// End as soon as nothing is left to do
+    #[arg(long)]
+    pub once: bool,
+    /// Name of the node; the host's name unless given
+    #[arg(long, value_name = "NAME", env = "NODE_NAME")]
+    pub node_name: Option<String>,
+    /// Credentials for the cluster
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/kubelet/kubeconfig", conflicts_with = "standalone")]
+    pub kubeconfig: PathBuf,
+    /// Where the kubelet says how it is; "none" to not ask
+    #[arg(long, value_name = "URL", default_value = "http://localhost:10248/healthz")]
+    pub kubelet_healthz: String,
+    /// How many minutes a machine has to prove itself after a restart, before it goes back
+    #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1440))]
+    pub prove_within: u32,
+    /// Where to serve metrics; "none" to serve none
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8797")]
+    pub metrics: String,
+    /// How much to log
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
+}
+
+/// How much to log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// What failed
+    Error,
+    /// What is not usual, too
+    Warning,
+    /// The course of things, too
+    Info,
+    /// Every turn, too
+    Debug,
+    /// What the libraries say, too
+    Trace,
 }
 
 /// `ostler apply`.

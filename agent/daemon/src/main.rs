@@ -1,12 +1,16 @@
 //! The `ostler` command: parse, run, exit code.
 #![forbid(unsafe_code)]
 
+mod account;
 mod applier;
 mod cli;
+mod cluster;
 mod commands;
 mod course;
 mod input;
+mod service;
 mod show;
+mod telling;
 
 use std::process::ExitCode;
 
@@ -14,13 +18,14 @@ use clap::Parser;
 
 use applier::Connection;
 use cli::{Cli, Command};
-use commands::{Console, Outcome};
+use commands::{Console, Heard, Outcome};
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Plan(options) => commands::plan(&options),
         Command::Diff(options) => commands::diff(&options),
         Command::Pack(options) => commands::pack(&options),
+        Command::Daemon(options) => service::daemon(&options),
         Command::Apply(options) => {
             commands::apply(&options, &mut Console::standard(options.machine.output), Connection::open)
         }
@@ -35,7 +40,8 @@ fn main() -> ExitCode {
         }
         Command::Bootloader(options) => commands::bootloader(&options.command, Console::standard, Connection::open),
         Command::Status(options) => {
-            commands::status(&options, &mut Console::standard(options.machine.output), Connection::open)
+            let mut console = Console::standard(options.machine.output);
+            commands::status(&options, &mut console, Connection::open, Heard::from_daemon)
         }
         Command::Drift(options) => {
             commands::drift(&options, &mut Console::standard(options.machine.output), Connection::open)

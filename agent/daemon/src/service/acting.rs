@@ -1,0 +1,221 @@
+//! What follows a decision: questions to the root half, and what their answers mean for the next turn.
+
+use anyhow::Error;
+use ostler_core::node::{Decision, Next, Notice, Outlook};
+use ostler_core::protocol::{Class, Failure, Reply, Request};
+use ostler_core::step::Step;
+use ostler_core::transaction::{Ending, Finished};
+
+use super::root_half::{Asking, joined};
+use super::signals::Signal;
+use super::worker::Worker;
+
+/// What came of a decision.
+pub enum Done {
+    /// There is only something to wait for.
+    Waiting,
+    /// Something was done, and it is time to look again.
+    Acted(String),
+    /// It could not be done.
+    Hindered(Failure),
+}
+
+/// An answer to another question.
+pub fn unexpected(reply: &Reply) -> Failure {
+    match reply {
+        Reply::Failed(failure) => failure.clone(),
+        _ => lost(&anyhow::anyhow!("the applier answered another question")),
+    }
+}
+
+/// The root half that cannot be asked now can be asked later: it is started anew for every question.
+fn lost(error: &Error) -> Failure {
+    Failure { class: Class::Transient, reasons: vec![format!("{error:#}")], remedy: None, unchanged: false }
+}
+
+impl Worker {
+    /// Puts a question to the root half. Meanwhile changes are heard, the service manager is kept informed, and being told
+    /// to end is remembered.
+    pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
+        let changes = is_change(&request);
+        let Asking { mut answer, mut progress } = self.root.ask(request);
+        loop {
+            let watchdog = self.teller.watchdog();
+            tokio::select! {
+                biased;
+                reply = &mut answer => return joined(reply).map_err(|error| lost(&error)),
+                Ok(()) = progress.changed() => {
+                    let step = progress.borrow_and_update().clone();
+                    self.teller.progress(step.as_ref());
+                }
+                change = self.outside.change() => {
+                    self.teller.heard(&change);
+                    let _ = self.known.take(change);
+                }
+                signal = self.signals.next() => {
+                    if changes && signal == Signal::End {
+                        self.tell(&Notice::TerminationPostponed);
+                    }
+                }
+                () = pause(watchdog) => self.teller.alive(),
+            }
+        }
+    }
+
+    /// Does what was decided.
+    pub(super) async fn act(&mut self, decision: &Decision) -> Done {
+        let done = match &decision.next {
+            Next::Wait(_) => return Done::Waiting,
+            Next::Plan => self.plan().await.map(|()| "the update was looked at".to_owned()),
+            Next::Recover => self.recover().await,
+            Next::Withdraw => self.withdraw().await,
+            Next::Apply => self.apply().await,
+            Next::Reboot { late } => return self.restart(*late).await,
+            Next::Confirm => self.confirm().await,
+            Next::GiveUp { reason } => self.give_up(reason.clone()).await,
+        };
+        done.map_or_else(Done::Hindered, Done::Acted)
+    }
+
+    pub(super) fn tell(&mut self, notice: &Notice) {
+        self.teller.tell(notice);
+        self.outside.event(notice, self.known.node.as_ref());
+    }
+
+    async fn apply(&mut self) -> Result<String, Failure> {
+        let Some(look) = self.look.take() else { return Ok("nothing was planned".to_owned()) };
+        let (Outlook::Ready(update), Some(change)) = (&look.outlook, look.change.clone()) else {
+            return Ok("nothing was planned".to_owned());
+        };
+        let os = update.os;
+        self.tell(&Notice::UpdateBegun { config: update.to.config.clone(), os: update.os });
+        self.report.begin(update.clone());
+        let steps = change.steps.clone();
+        match self.put(Request::Apply(change)).await? {
+            Reply::Finished(finished) => {
+                if os {
+                    self.teller.os_changed(!matches!(finished.ending, Ending::Undone { .. }));
+                }
+                self.tell_end(&finished, &steps);
+                Ok("the change ended".to_owned())
+            }
+            Reply::Nothing => Ok("there was nothing to change".to_owned()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Tells how a change ended.
+    fn tell_end(&mut self, finished: &Finished, steps: &[Step]) {
+        let config = finished.to.clone();
+        // Files alone cannot be restarted; whoever they belong to will be.
+        let reboot = finished.reboot || finished.left_out.contains(&Step::Reboot);
+        match &finished.ending {
+            Ending::Applied => {
+                self.tell(&Notice::Applied { config, changed: finished.changed, reboot });
+                let done = steps.iter().filter(|step| !reboot && !finished.left_out.contains(step));
+                for (service, restarted) in done.filter_map(service) {
+                    self.tell(&Notice::ServiceTold { service: service.to_owned(), restarted });
+                }
+            }
+            Ending::AwaitsReboot { reason: None } => {
+                self.tell(&Notice::Applied { config, changed: finished.changed, reboot: true });
+            }
+            Ending::Undone { reason } | Ending::AwaitsReboot { reason: Some(reason) } => {
+                self.tell(&Notice::Failed { config, reason: reason.clone() });
+            }
+        }
+    }
+
+    async fn recover(&mut self) -> Result<String, Failure> {
+        // What waited for its restart, and had it, was not interrupted: that it restarted is told.
+        let restarted = self.machine.open.as_ref().is_some_and(|open| open.awaits_end_of.is_some());
+        match self.put(Request::Recover).await? {
+            Reply::Finished(finished) => {
+                let undone =
+                    matches!(&finished.ending, Ending::Undone { .. } | Ending::AwaitsReboot { reason: Some(_) });
+                let config = if undone { finished.from } else { finished.to };
+                if undone || !restarted {
+                    self.tell(&Notice::Recovered { config, undone });
+                }
+                Ok("what was interrupted came to an end".to_owned())
+            }
+            Reply::Nothing => Ok("nothing was interrupted".to_owned()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn withdraw(&mut self) -> Result<String, Failure> {
+        let from = self.machine.open.as_ref().map(|open| open.to.clone()).unwrap_or_default();
+        let to = self.known.node.as_ref().and_then(|node| node.desired()).unwrap_or_default().config;
+        self.tell(&Notice::Superseded { from, to });
+        match self.put(Request::Withdraw).await? {
+            Reply::Finished(_) | Reply::Nothing => Ok("what waited for the restart was taken back".to_owned()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Nothing is left to do in this boot once the restart is ordered, whatever becomes of it.
+    async fn restart(&mut self, late: Option<u64>) -> Done {
+        if let Some(seconds) = late {
+            self.tell(&Notice::RestartLate { seconds });
+        }
+        match self.put(Request::Reboot { check: false, soft: false }).await {
+            Ok(Reply::Restart(restart)) => {
+                self.tell(&Notice::Restarting { rationale: restart.rationale });
+                self.outside.flush().await;
+                Done::Acted("the restart was ordered".to_owned())
+            }
+            Ok(other) => {
+                self.teller.restart_failed();
+                Done::Hindered(unexpected(&other))
+            }
+            Err(failure) => {
+                self.teller.restart_failed();
+                Done::Hindered(failure)
+            }
+        }
+    }
+
+    async fn confirm(&mut self) -> Result<String, Failure> {
+        let config = self.machine.config.clone().unwrap_or_default();
+        match self.put(Request::Confirm).await? {
+            Reply::Failed(failure) => Err(failure),
+            _ => {
+                self.tell(&Notice::Proven { config });
+                Ok("the machine has proven itself".to_owned())
+            }
+        }
+    }
+
+    async fn give_up(&mut self, reason: String) -> Result<String, Failure> {
+        let config = self.machine.config.clone().unwrap_or_default();
+        let rules = self.known.rules.clone();
+        match self.put(Request::GiveUp { reason: reason.clone(), rules }).await? {
+            Reply::Failed(failure) => Err(failure),
+            _ => {
+                self.tell(&Notice::GivenUp { config, reason });
+                Ok("the machine goes back".to_owned())
+            }
+        }
+    }
+}
+
+/// Whether the machine may be in the middle of something while this is answered.
+const fn is_change(request: &Request) -> bool {
+    matches!(request, Request::Apply(_) | Request::Recover | Request::Withdraw | Request::GiveUp { .. })
+}
+
+fn service(step: &Step) -> Option<(&str, bool)> {
+    match step {
+        Step::ReloadService { service } => Some((service, false)),
+        Step::RestartService { service } => Some((service, true)),
+        _ => None,
+    }
+}
+
+async fn pause(wait: Option<std::time::Duration>) {
+    match wait {
+        Some(wait) => tokio::time::sleep(wait).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,180 @@
+//! `ostler daemon`: the agent at work, put together.
+//!
+//! Owns which parts there are on this machine. Each part is in the file of its name; the loop is the worker's.
+
+mod acting;
+mod clock;
+mod ending;
+mod health;
+mod known;
+mod looking;
+mod outlook;
+mod outside;
+mod report;
+mod root_half;
+mod saying;
+mod signals;
+mod standalone;
+mod status_file;
+mod teller;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use ostler_core::node::{Notice, Phase};
+use ostler_core::os_release::OsRelease;
+
+use crate::account::server::Server;
+use crate::account::{self, Account};
+use crate::cli::{DaemonOptions, LogLevel};
+use crate::cluster::Cluster;
+use crate::commands::Outcome;
+use crate::telling::level::{Level, Target};
+use crate::telling::listener::Listener;
+use crate::telling::manager::Manager;
+use crate::telling::metrics::Metrics;
+use crate::telling::{control, journal};
+use clock::Clock;
+use health::Health;
+use known::Known;
+use outside::Outside;
+use root_half::RootHalf;
+use signals::Signals;
+use standalone::Directory;
+use status_file::StatusFile;
+use teller::Teller;
+use worker::{Manner, Parts, Worker};
+
+/// Looks after the node until it is told to end.
+pub fn daemon(options: &DaemonOptions) -> Result<Outcome> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    let ending = runtime.block_on(run(options));
+    // A question to the root half that nobody waits for any more must not keep the process.
+    runtime.shutdown_background();
+    ending
+}
+
+async fn run(options: &DaemonOptions) -> Result<Outcome> {
+    let log = journal::start(log_target(options), level(options.log_level))?;
+    let signals = Signals::listen()?;
+    let node = node_name(options)?;
+    let root = options.root.as_deref().map(root_directory).transpose()?;
+    let live = root.is_none();
+    let below = root.clone().unwrap_or_else(|| PathBuf::from("/"));
+    // Whoever holds the socket is the one agent of this machine.
+    let server = Server::listen(&account::socket(root.as_deref()))?;
+    let (account, told) = tokio::sync::watch::channel(blank_account(&node));
+    tokio::spawn(server.serve(told));
+    let metrics = Arc::new(Metrics::default());
+    if let Some((os, version)) = os_release(&below) {
+        metrics.set_os(&os, &version);
+    }
+    let mut teller = Teller::new(&node, Manager::from_environment(), Arc::clone(&metrics), account);
+    teller.tell(&Notice::Started { version: env!("CARGO_PKG_VERSION").to_owned() });
+    let mut listener = metrics_listener(options, metrics)?;
+    if let Some(listener) = &mut listener {
+        listener.ensure().await.iter().for_each(|notice| teller.tell(notice));
+    }
+    let control = if live { Some(control::offer(log).await) } else { None };
+    if let Some(Err(notice)) = &control {
+        teller.tell(notice);
+    }
+    let (outside, known) = outside(options, &node, &below).await?;
+    let kubelet = match options.kubelet_healthz.as_str() {
+        "none" => None,
+        _ if options.standalone.is_some() => None,
+        address => Some(address.parse().context("--kubelet-healthz cannot be used")?),
+    };
+    let prove_within = Duration::from_secs(60 * u64::from(options.prove_within));
+    let parts = Parts {
+        outside,
+        known,
+        teller,
+        signals,
+        root: RootHalf::new(root),
+        health: Health { kubelet, systemd: live },
+        manner: Manner { once: options.once, restarts: live, prove_within },
+    };
+    Ok(Worker::new(parts).work().await.into())
+}
+
+/// A person who works on files alone, or once, reads what is said where it was asked for.
+const fn log_target(options: &DaemonOptions) -> Target {
+    if options.once || options.root.is_some() { Target::Console } else { Target::Journal }
+}
+
+const fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warning => Level::Warning,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+        LogLevel::Trace => Level::Trace,
+    }
+}
+
+fn metrics_listener(options: &DaemonOptions, metrics: Arc<Metrics>) -> Result<Option<Listener>> {
+    if options.metrics == "none" {
+        return Ok(None);
+    }
+    let address = options.metrics.parse().context("--metrics takes an address and a port, as in 127.0.0.1:8797")?;
+    Ok(Some(Listener::new(address, metrics)))
+}
+
+async fn outside(options: &DaemonOptions, node: &str, below: &Path) -> Result<(Outside, Known)> {
+    let Some(directory) = &options.standalone else {
+        let client = Cluster::connect(&options.kubeconfig, node).await?;
+        return Ok((Outside::cluster(client), Known::default()));
+    };
+    let file = StatusFile::below(below);
+    let known = Known { object: file.load(), reachable: true, ..Known::default() };
+    Ok((Outside::Standalone { directory: Box::new(Directory::open(directory, node)?), file }, known))
+}
+
+/// What the machine runs.
+fn os_release(below: &Path) -> Option<(String, String)> {
+    let text = std::fs::read_to_string(below.join("etc/os-release"));
+    let text = text.or_else(|_| std::fs::read_to_string(below.join("usr/lib/os-release"))).ok()?;
+    let release = OsRelease::parse(&text);
+    Some((release.id, release.base_version))
+}
+
+/// What there is to say before the first turn.
+fn blank_account(node: &str) -> Account {
+    Account {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        node: node.to_owned(),
+        doing: "starting".to_owned(),
+        since: Clock::start().seconds(),
+        reason: "the agent started".to_owned(),
+        next: "look at this machine".to_owned(),
+        blocked_by: None,
+        phase: Phase::Considering,
+        current: None,
+        desired: None,
+        attempt: 0,
+        retry_at: None,
+        trouble: None,
+        api: None,
+        irreconcilable: 0,
+        base_kept: false,
+    }
+}
+
+fn node_name(options: &DaemonOptions) -> Result<String> {
+    if let Some(name) = &options.node_name {
+        return Ok(name.clone());
+    }
+    let name = nix::unistd::gethostname().context("the host has no name; give --node-name")?;
+    Ok(name.to_string_lossy().into_owned())
+}
+
+/// None when the directory is this machine's own root after all.
+fn root_directory(given: &Path) -> Result<PathBuf> {
+    let root = given.canonicalize().with_context(|| format!("--root {} cannot be used", given.display()))?;
+    anyhow::ensure!(root != Path::new("/"), "--root / is this machine itself: leave --root out");
+    Ok(root)
+}

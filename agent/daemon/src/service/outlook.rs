@@ -1,0 +1,115 @@
+//! Looking at an update before it is begun: planned here, checked by the root half, and put in a few words.
+
+use ostler_core::diff::Parts;
+use ostler_core::disruption::Action;
+use ostler_core::node::{ConfigRef, Outlook, Trouble, TroubleKind, Update};
+use ostler_core::observed::Observed;
+use ostler_core::plan::{Assessment, Plan, assess};
+use ostler_core::protocol::{Change, Class, Failure, Observation, Rules, Sealed};
+use ostler_core::refusal::Refusal;
+use ostler_core::step::Step;
+
+use crate::commands::{observed, recorded};
+
+/// What was found out about one update, for as long as nothing that it depends on changes.
+#[derive(Debug)]
+pub struct Look {
+    /// What it was looked at for.
+    pub subject: Subject,
+    /// What was found.
+    pub outlook: Outlook,
+    /// What to ask the root half for, where the update can be had.
+    pub change: Option<Change>,
+}
+
+/// What an outlook depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// What the machine is in.
+    pub current: Option<ConfigRef>,
+    /// What it is to reach.
+    pub desired: ConfigRef,
+    /// By which rules.
+    pub rules: Rules,
+    /// Whether a person forces it.
+    pub forced: bool,
+}
+
+/// Plans an update. What comes back still has to be checked by the root half.
+pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Result<(Change, Update), Trouble> {
+    let refused = |refusal: &Refusal| Trouble { kind: TroubleKind::Unreconcilable, reason: reason(refusal) };
+    let machine = match observed(observation).map_err(|error| unreadable(&error))? {
+        Ok(machine) => machine,
+        Err(error) => return Err(unreadable(&error.into())),
+    };
+    let config = match recorded(target.clone()).map_err(|error| unreadable(&error))? {
+        Ok(config) => config,
+        Err(error) => return Err(Trouble { kind: TroubleKind::Unreconcilable, reason: causes(&error) }),
+    };
+    let desired = subject.rules.desired(config).map_err(|error| unreadable(&error.into()))?;
+    let Assessment { parts, verdict, .. } = assess(&machine, &desired);
+    let plan = verdict.map_err(|refusal| refused(&refusal))?;
+    let update = summary(subject, &machine, parts, &plan);
+    Ok((Change { target, rules: subject.rules.clone(), steps: plan.steps }, update))
+}
+
+fn summary(subject: &Subject, machine: &Observed, parts: Parts, plan: &Plan) -> Update {
+    Update {
+        from: machine.current.name.clone(),
+        to: subject.desired.clone(),
+        actions: plan.actions.list().iter().map(word).collect(),
+        drain: plan.drain.is_needed(),
+        os: parts.os(),
+        keys: plan.steps.iter().any(|step| matches!(step, Step::SetSshKeys { .. })),
+        reboot: plan.reboots(),
+    }
+}
+
+/// An action in the words of the API.
+fn word(action: &Action) -> String {
+    match action {
+        Action::None => "None".to_owned(),
+        Action::Drain => "Drain".to_owned(),
+        Action::DaemonReload => "DaemonReload".to_owned(),
+        Action::Reload(service) => format!("Reload {service}"),
+        Action::Restart(service) => format!("Restart {service}"),
+        Action::Special => "Special".to_owned(),
+        Action::Reboot => "Reboot".to_owned(),
+    }
+}
+
+/// What a refused or failed check means for the update.
+pub fn after_check(failure: &Failure) -> Outlook {
+    let reason = words(failure);
+    match failure.class {
+        Class::Transient => Outlook::Blocked(reason),
+        Class::Refusal | Class::Inoperable => Outlook::Refused(Trouble { kind: TroubleKind::Degraded, reason }),
+    }
+}
+
+/// A failure of the root half's in one line.
+pub fn words(failure: &Failure) -> String {
+    let reasons = failure.reasons.join(": ");
+    match &failure.remedy {
+        Some(remedy) => format!("{reasons}; {remedy}"),
+        None => reasons,
+    }
+}
+
+fn reason(refusal: &Refusal) -> String {
+    format!("{}; {}", refusal.reason(), refusal.remedy())
+}
+
+fn unreadable(error: &anyhow::Error) -> Trouble {
+    degraded(format!("{error:#}"))
+}
+
+/// Something failed.
+pub const fn degraded(reason: String) -> Trouble {
+    Trouble { kind: TroubleKind::Degraded, reason }
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let lines = std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string);
+    lines.collect::<Vec<_>>().join(": ")
+}

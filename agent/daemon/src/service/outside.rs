@@ -1,0 +1,222 @@
+//! Where desired state comes from and where status goes: a cluster, or a directory and a file. One type, so that the loop
+//! is the same for both.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::{Stream, StreamExt};
+use ostler_core::api::{MachineConfigNode, Time};
+use ostler_core::machine_config::set_built_image;
+use ostler_core::node::keys::NOT_YET_SET;
+use ostler_core::node::publication::{self, IrreconcilableWrite, StatusChange};
+use ostler_core::node::{ConfigRef, NodeView, Notice, Phase, Situation};
+use ostler_core::protocol::Sealed;
+use serde_json::json;
+
+use super::known::Known;
+use super::standalone::Directory;
+use super::status_file::StatusFile;
+use crate::cluster::{Change, Cluster, ClusterError};
+
+/// Where desired state comes from and where status goes.
+pub enum Outside {
+    /// A cluster.
+    Cluster {
+        /// Its client.
+        client: Cluster,
+        /// What is heard from it.
+        changes: Pin<Box<dyn Stream<Item = Change>>>,
+    },
+    /// A directory and a file.
+    Standalone {
+        /// Desired configurations.
+        directory: Box<Directory>,
+        /// The status.
+        file: StatusFile,
+    },
+}
+
+/// How long the last words before a restart may take.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// How often others may come in between while the status is written.
+const CONFLICTS: u32 = 8;
+
+/// Why a configuration is not at hand.
+#[derive(Debug)]
+pub struct Unavailable {
+    /// Why, with its remedy.
+    pub reason: String,
+    /// Whether that may pass.
+    pub passing: bool,
+}
+
+/// What was published, as far as it was not what is known already.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// The node as it is then.
+    pub node: Option<NodeView>,
+    /// The status object as it is then.
+    pub object: Option<MachineConfigNode>,
+}
+
+impl Outside {
+    /// A cluster, of which only this node's objects are watched.
+    pub fn cluster(client: Cluster) -> Self {
+        let changes = Box::pin(client.changes());
+        Self::Cluster { client, changes }
+    }
+
+    /// Whether somebody answers requests to drain.
+    pub const fn drains(&self) -> bool {
+        matches!(self, Self::Cluster { .. })
+    }
+
+    /// The next change; may be given up and taken up again.
+    pub async fn change(&mut self) -> Change {
+        match self {
+            Self::Cluster { changes, .. } => match changes.next().await {
+                Some(change) => change,
+                None => std::future::pending().await,
+            },
+            Self::Standalone { directory, .. } => directory.change().await,
+        }
+    }
+
+    /// A configuration by name.
+    pub async fn config(&self, wanted: &ConfigRef) -> Result<Sealed, Unavailable> {
+        let mut document = self.document(wanted).await?.open();
+        set_built_image(&mut document, wanted.image.as_deref());
+        Ok(Sealed::new(document))
+    }
+
+    async fn document(&self, wanted: &ConfigRef) -> Result<Sealed, Unavailable> {
+        match self {
+            Self::Cluster { client, .. } => client.machine_config(&wanted.config).await.map_err(|error| Unavailable {
+                // A configuration that is not there yet may come: the controller names it before every cache has it.
+                passing: error.is_transient() || matches!(error, ClusterError::NotFound { .. }),
+                reason: causes(&error),
+            }),
+            Self::Standalone { directory, .. } => {
+                directory.config().map_err(|error| Unavailable { reason: format!("{error:#}"), passing: false })
+            }
+        }
+    }
+
+    /// Says where the node stands: the status object first, because the annotations make others act.
+    pub async fn publish(&mut self, situation: &Situation, known: &Known, now: Time) -> Result<Published> {
+        let Some(node) = &known.node else { return Ok(Published::default()) };
+        let annotations = publication::annotations(situation, node);
+        let mut published = Published::default();
+        match self {
+            Self::Cluster { client, .. } => {
+                // Others act on the annotations alone, so a status that cannot be had does not keep them back.
+                let refused = match report(client, situation, known, &now).await {
+                    Ok(object) => {
+                        published.object = object;
+                        None
+                    }
+                    Err(error) if error.is_transient() => return Err(error.into()),
+                    Err(error) => Some(error),
+                };
+                if !annotations.is_empty() {
+                    published.node = Some(client.annotate(&annotations).await?);
+                }
+                refused.map_or(Ok(published), |error| Err(error.into()))
+            }
+            Self::Standalone { directory, file } => {
+                let change = publication::status(situation, known.object.as_ref(), known.gates, &now);
+                if !change.is_empty() {
+                    published.object = Some(file.publish(known.object.clone(), &change, situation)?);
+                }
+                if !annotations.is_empty() {
+                    published.node = Some(directory.annotate(&annotations)?);
+                }
+                Ok(published)
+            }
+        }
+    }
+
+    /// Waits a little for what was told to arrive: it would be lost with a restart.
+    pub async fn flush(&self) {
+        if let Self::Cluster { client, .. } = self {
+            client.flush_events(LAST_WORDS).await;
+        }
+    }
+
+    /// Tells the cluster what is worth an event.
+    pub fn event(&self, notice: &Notice, node: Option<&NodeView>) {
+        let (Self::Cluster { client, .. }, Some((kind, reason)), Some(node)) = (self, notice.event(), node) else {
+            return;
+        };
+        client.event(kind, reason, &notice.message(), &node.uid);
+    }
+}
+
+/// Writes the status, until the object says all of it: others may come in between.
+async fn report(
+    client: &Cluster,
+    situation: &Situation,
+    known: &Known,
+    now: &Time,
+) -> Result<Option<MachineConfigNode>, ClusterError> {
+    let mut object = known.object.clone();
+    for attempt in 1.. {
+        let change = publication::status(situation, object.as_ref(), known.gates, now);
+        if change.is_empty() {
+            return Ok(object);
+        }
+        let read = match (object.take(), &known.node) {
+            (Some(read), _) => read,
+            (None, Some(node)) => client.ensure_machine_config_node(node, desired(situation)).await?,
+            (None, None) => return Ok(None),
+        };
+        match write(client, &read, change).await {
+            Err(ClusterError::Conflict { .. }) if attempt < CONFLICTS => object = Some(client.report().await?),
+            Ok(written) if attempt < CONFLICTS => object = Some(written),
+            written => return written.map(Some),
+        }
+    }
+    Ok(object)
+}
+
+fn desired(situation: &Situation) -> &str {
+    situation.desired.as_ref().map_or(NOT_YET_SET, |desired| &desired.config)
+}
+
+/// What only a new installation could bring is told before the node is called done. The conditions that the controller
+/// writes too go before ours, and only as long as nobody else has written: they repeat what others said.
+async fn write(
+    client: &Cluster,
+    read: &MachineConfigNode,
+    change: StatusChange,
+) -> Result<MachineConfigNode, ClusterError> {
+    let mut object = read.clone();
+    if let Some(conditions) = change.handover {
+        let status = json!({ "conditions": conditions });
+        object = client.apply_status_to(&object, publication::HANDOVER_MANAGER, &status).await?;
+    }
+    match change.irreconcilable {
+        IrreconcilableWrite::Keep => {}
+        IrreconcilableWrite::Set(changes) => {
+            let status = json!({ "irreconcilableChanges": changes });
+            object = client.apply_status(publication::IRRECONCILABLE_MANAGER, &status).await?;
+        }
+        IrreconcilableWrite::Clear => object = client.clear_irreconcilable().await?,
+    }
+    if let Some(own) = change.own {
+        let status = serde_json::to_value(own).unwrap_or_default();
+        object = client.apply_status(publication::MANAGER, &status).await?;
+    }
+    Ok(object)
+}
+
+/// Whether a phase is one in which the node's work is done.
+pub const fn is_at_rest(phase: Phase) -> bool {
+    matches!(phase, Phase::Settled | Phase::Completing)
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let lines = std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string);
+    lines.collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,98 @@
+//! What only a new installation could bring: worked out once for every configuration that the machine reaches.
+
+use ostler_core::api::IrreconcilableChange;
+use ostler_core::irreconcilable;
+use ostler_core::node::{ConfigRef, Irreconcilable, Notice, Update, keys};
+use ostler_core::protocol::{Failure, Observation, Reply, Request, Sealed};
+
+use super::worker::Worker;
+use crate::commands::recorded;
+
+/// What is known to tell about a configuration beyond the turn in which it was found out.
+#[derive(Debug, Default)]
+pub struct Report {
+    told: Option<(ConfigRef, Vec<IrreconcilableChange>)>,
+    update: Option<Update>,
+    missing: bool,
+}
+
+impl Report {
+    /// An update begins: its plan is what the rest of it is told from.
+    pub fn begin(&mut self, update: Update) {
+        self.update = Some(update);
+    }
+
+    /// The update that was begun last.
+    pub fn update(&self) -> Option<Update> {
+        self.update.clone()
+    }
+
+    /// What to say about the configuration that the machine is in.
+    pub fn changes(&self) -> Irreconcilable {
+        self.told.as_ref().map_or(Irreconcilable::Untold, |(_, changes)| Irreconcilable::Changes(changes.clone()))
+    }
+
+    /// How many there were when it was last told.
+    fn count(&self) -> usize {
+        self.told.as_ref().map_or(0, |(_, changes)| changes.len())
+    }
+}
+
+impl Worker {
+    /// Compares the present configuration with the one the machine was installed with, once.
+    pub(super) async fn compare(&mut self) {
+        let Some(current) = self.current() else { return };
+        if self.report.told.as_ref().is_some_and(|(told, _)| *told == current) || !self.known.gates.irreconcilable {
+            return;
+        }
+        if let Err(failure) = self.compare_with_base(current).await {
+            self.say_missing(failure.reasons.join(": "));
+        }
+    }
+
+    async fn compare_with_base(&mut self, current: ConfigRef) -> Result<(), Failure> {
+        let mut observation = self.observation().await?;
+        if observation.install_time.is_none() {
+            self.keep_base(&observation).await?;
+            observation = self.observation().await?;
+        }
+        let read = |sealed: Option<Sealed>| recorded(sealed?).ok()?.ok();
+        let (Some(base), Some(present)) = (read(observation.install_time), read(observation.current)) else {
+            self.say_missing("the machine keeps no record of it".to_owned());
+            return Ok(());
+        };
+        let changes = irreconcilable::report(&base.ignition, &present.ignition);
+        if !changes.is_empty() && self.report.count() != changes.len() {
+            self.tell(&Notice::IrreconcilableFound { count: changes.len() });
+        }
+        self.teller.irreconcilable(changes.len(), observation.base_kept);
+        self.report.told = Some((current, changes));
+        Ok(())
+    }
+
+    /// The configuration that was served when the machine was installed, where the cluster still has it; else the present.
+    pub(super) async fn keep_base(&mut self, observation: &Observation) -> Result<(), Failure> {
+        let node = self.known.node.as_ref();
+        let served = node.and_then(|node| node.annotation(keys::FIRST_PIVOT_CONFIG)).map(ConfigRef::new);
+        let fetched = match served {
+            Some(served) => self.outside.config(&served).await.ok(),
+            None => None,
+        };
+        let Some(config) = fetched.or_else(|| observation.current.clone()) else { return Ok(()) };
+        let name = recorded(config.clone()).ok().and_then(Result::ok).map(|config| config.name);
+        match self.put(Request::KeepBase { config }).await? {
+            Reply::Failed(failure) => Err(failure),
+            _ => {
+                self.tell(&Notice::BaseKept { config: name.unwrap_or_default() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Once is enough: it does not get better by itself.
+    fn say_missing(&mut self, reason: String) {
+        if !std::mem::replace(&mut self.report.missing, true) {
+            self.tell(&Notice::BaseMissing { reason });
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Saying where the node stands: one value, projected to the journal, the service manager and whoever is outside.
+//!
+//! Owns when something is said. What is said is worked out in core; how it gets there is the outside's business.
+
+use ostler_core::node::{Decision, Irreconcilable, NodeView, Notice, Outlook, Phase, Situation, keys};
+
+use super::outside::is_at_rest;
+use super::worker::{RETRY, Worker};
+
+impl Worker {
+    fn situation(&self, decision: &Decision) -> Situation {
+        let update = self.look.as_ref().and_then(|look| match &look.outlook {
+            Outlook::Ready(update) => Some(update.clone()),
+            _ => None,
+        });
+        let node = self.known.node.as_ref();
+        Situation {
+            node: node.map(|node| node.name.clone()).unwrap_or_default(),
+            current: self.current(),
+            desired: node.and_then(NodeView::desired),
+            phase: decision.phase,
+            update: update.or_else(|| self.report.update()),
+            trouble: decision.trouble.clone(),
+            drain: decision.drain.clone(),
+            irreconcilable: if self.known.gates.irreconcilable {
+                self.report.changes()
+            } else {
+                Irreconcilable::Untold
+            },
+            finalization_failure: self.machine.os.finalization_failure.clone(),
+        }
+    }
+
+    /// A node is called done only after what it cannot have was told.
+    pub(super) async fn publish(&mut self, decision: &Decision) {
+        if is_at_rest(decision.phase) {
+            self.compare().await;
+        }
+        let busy = |last: &Decision| (Phase::Executing..=Phase::Proving).contains(&last.phase);
+        if decision.phase == Phase::Settled && self.last.as_ref().is_some_and(busy) {
+            // What an update has done is told before it is called done, where nobody has to be waited for in between.
+            let completing = Decision { phase: Phase::Completing, ..decision.clone() };
+            self.say(&completing).await;
+        }
+        self.say(decision).await;
+    }
+
+    async fn say(&mut self, decision: &Decision) {
+        let situation = self.situation(decision);
+        let state = self.known.node.as_ref().and_then(|node| node.annotation(keys::STATE));
+        let known_done = state == Some(keys::STATE_DONE);
+        let notices = self.teller.stands(&situation, decision, &self.machine.boot.to_string(), known_done);
+        notices.iter().for_each(|notice| self.tell(notice));
+        match self.outside.publish(&situation, &self.known, self.clock.time()).await {
+            Ok(published) => {
+                self.unpublished = 0;
+                self.known.node = published.node.or(self.known.node.take());
+                self.known.object = published.object.or(self.known.object.take());
+            }
+            Err(error) => {
+                self.unpublished = self.unpublished.saturating_add(1);
+                let wait = RETRY.wait(self.unpublished, self.clock.chance());
+                self.teller.tell(&Notice::Retrying {
+                    reason: format!("what the node is doing could not be published: {error:#}"),
+                    attempt: self.unpublished,
+                    seconds: wait.as_secs(),
+                });
+                self.rouse(wait, "publishing again");
+            }
+        }
+        self.last = Some(decision.clone());
+    }
+}

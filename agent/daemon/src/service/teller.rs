@@ -1,0 +1,260 @@
+//! Everything that the loop tells, and to whom: the journal, the service manager, the metrics and the local socket.
+//!
+//! What others are told in the cluster is published elsewhere.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ostler_core::node::transition::{Stand, transitions};
+use ostler_core::node::{ConfigRef, Decision, Next, Notice, Phase, Situation, TroubleKind, Wait, keys};
+use ostler_core::transaction::Progress;
+use tokio::sync::watch;
+
+use super::clock::Clock;
+use crate::account::{Account, Api};
+use crate::cluster::Change;
+use crate::show;
+use crate::telling::journal;
+use crate::telling::manager::Manager;
+use crate::telling::metrics::Metrics;
+
+/// How long the service manager is asked to wait for an agent that is told to end in the middle of a change.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Who tells.
+pub struct Teller {
+    node: String,
+    manager: Manager,
+    metrics: Arc<Metrics>,
+    account: watch::Sender<Account>,
+    clock: Clock,
+    before: Option<Situation>,
+    entered: Instant,
+    lived: Instant,
+    is_ready: bool,
+    reachable: Option<bool>,
+    os_failures: u32,
+}
+
+impl Teller {
+    /// One that has told nothing yet.
+    pub fn new(node: &str, manager: Manager, metrics: Arc<Metrics>, account: watch::Sender<Account>) -> Self {
+        Self {
+            node: node.to_owned(),
+            manager,
+            metrics,
+            account,
+            clock: Clock::start(),
+            before: None,
+            entered: Instant::now(),
+            lived: Instant::now(),
+            is_ready: false,
+            reachable: None,
+            os_failures: 0,
+        }
+    }
+
+    /// Tells the journal.
+    pub fn tell(&mut self, notice: &Notice) {
+        journal::tell(&self.node, notice);
+        match notice {
+            Notice::UpdateBegun { .. } => self.metrics.count_attempt(),
+            Notice::Retrying { .. } => self.metrics.count_retry("transient"),
+            Notice::Failed { .. } | Notice::GivenUp { .. } | Notice::Refused { .. } => {
+                self.metrics.set_last_error(self.clock.seconds());
+            }
+            Notice::TerminationPostponed => self.manager.extend(PATIENCE),
+            _ => {}
+        }
+    }
+
+    /// Tells what a turn was for and where it leads.
+    pub fn turned(&mut self, reason: &str, decision: &Decision) {
+        self.tell(&Notice::Turn { reason: reason.to_owned(), next: intention(&decision.next) });
+        self.account.send_modify(|account| reason.clone_into(&mut account.reason));
+    }
+
+    /// Tells where the node stands; what of it is worth a notice comes back.
+    pub fn stands(&mut self, situation: &Situation, decision: &Decision, boot: &str, known_done: bool) -> Vec<Notice> {
+        let stand = Stand { situation, next: &decision.next, boot, known_done };
+        let notices = transitions(self.before.as_ref(), &stand);
+        let now = self.clock.seconds();
+        if self.before.as_ref().is_none_or(|before| before.phase != situation.phase) {
+            if let Some(before) = &self.before {
+                self.metrics.observe_phase(before.phase, self.entered.elapsed());
+            }
+            self.entered = Instant::now();
+            self.account.send_modify(|account| account.since = now);
+        }
+        self.measure(situation, now);
+        let doing = doing(situation.phase).to_owned();
+        self.manager.status(&format!("{doing}; next: {}", intention(&decision.next)));
+        self.account.send_modify(|account| {
+            account.doing = doing;
+            account.phase = situation.phase;
+            account.next = intention(&decision.next);
+            account.blocked_by = blocked(&decision.next);
+            account.current = situation.current.clone();
+            account.desired = situation.desired.clone();
+            account.trouble = situation.trouble.as_ref().map(|trouble| trouble.reason.clone());
+        });
+        self.before = Some(situation.clone());
+        notices
+    }
+
+    fn measure(&self, situation: &Situation, now: u64) {
+        let reason = situation.trouble.as_ref().map_or("", |trouble| trouble.reason.as_str());
+        let state = match (&situation.trouble, situation.phase) {
+            (Some(trouble), _) if trouble.kind == TroubleKind::Unreconcilable => keys::STATE_UNRECONCILABLE,
+            (Some(_), _) => keys::STATE_DEGRADED,
+            (None, Phase::Settled) => keys::STATE_DONE,
+            (None, _) => keys::STATE_WORKING,
+        };
+        self.metrics.set_state(state, reason, now);
+        self.metrics.set_phase(situation.phase);
+        if let Some(config) = &situation.current {
+            self.metrics.set_update(&label(config), reason, now);
+        }
+    }
+
+    /// Tells how the attempts go.
+    pub fn attempts(&mut self, attempt: u32, retry_in: Option<Duration>) {
+        let retry_at = retry_in.map(|wait| self.clock.seconds().saturating_add(wait.as_secs()));
+        self.account.send_modify(|account| {
+            account.attempt = attempt;
+            account.retry_at = retry_at;
+        });
+    }
+
+    /// Tells what only a new installation could bring.
+    pub fn irreconcilable(&mut self, count: usize, base_kept: bool) {
+        self.account.send_modify(|account| {
+            account.irreconcilable = count;
+            account.base_kept = base_kept;
+        });
+    }
+
+    /// Tells when the cluster goes and comes.
+    pub fn heard(&mut self, change: &Change) {
+        let (reachable, reason) = match change {
+            Change::Lost(reason) => (false, reason.as_str()),
+            _ => (true, ""),
+        };
+        let before = self.reachable.replace(reachable);
+        if before == Some(reachable) {
+            return;
+        }
+        let since = self.clock.seconds();
+        self.account.send_modify(|account| account.api = Some(Api { reachable, since }));
+        match (before, reachable) {
+            (_, false) => self.tell(&Notice::ApiLost { reason: reason.to_owned() }),
+            (Some(_), true) => self.tell(&Notice::ApiBack),
+            (None, true) => {}
+        }
+    }
+
+    /// Tells how far a change is.
+    pub fn progress(&self, progress: Option<&Progress>) {
+        let Some(progress) = progress else { return };
+        let doing = match &progress.subject {
+            Some(subject) => format!("{}: {}", show::phase(progress.phase), show::printable(subject)),
+            None => show::phase(progress.phase).to_owned(),
+        };
+        self.manager.status(&doing);
+        self.account.send_modify(|account| account.doing = doing);
+    }
+
+    /// The operating system was changed, or could not be.
+    pub fn os_changed(&mut self, succeeded: bool) {
+        self.os_failures = if succeeded { 0 } else { self.os_failures.saturating_add(1) };
+        self.metrics.set_pivot_errors(self.os_failures);
+    }
+
+    /// A restart could not be ordered.
+    pub fn restart_failed(&self) {
+        self.metrics.count_failed_reboot();
+    }
+
+    /// The service manager learns, once, that the agent works.
+    pub fn ready(&mut self) {
+        if !std::mem::replace(&mut self.is_ready, true) {
+            self.manager.ready();
+        }
+    }
+
+    /// The service manager learns that the agent ends.
+    pub fn stopping(&self) {
+        self.manager.stopping();
+    }
+
+    /// How soon the service manager wants to hear from the worker, however busy that is with others.
+    pub fn watchdog(&self) -> Option<Duration> {
+        self.manager.watchdog_interval().map(|interval| interval.saturating_sub(self.lived.elapsed()))
+    }
+
+    /// The worker works.
+    pub fn alive(&mut self) {
+        self.lived = Instant::now();
+        self.manager.alive();
+    }
+}
+
+/// A configuration as the metric has it.
+fn label(config: &ConfigRef) -> String {
+    match &config.image {
+        Some(image) => format!("MachineConfig: {} / Image: {image}", config.config),
+        None => format!("MachineConfig: {}", config.config),
+    }
+}
+
+const fn doing(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Settled => "in the desired configuration",
+        Phase::Considering => "looking at an update",
+        Phase::Refused => "not able to update",
+        Phase::Held => "held before an update",
+        Phase::Draining => "waiting for workloads to leave",
+        Phase::Executing => "changing this machine",
+        Phase::Restarting => "about to restart",
+        Phase::Proving => "proving itself after the restart",
+        Phase::Completing => "waiting for workloads to be let in",
+    }
+}
+
+fn intention(next: &Next) -> String {
+    match next {
+        Next::Wait(wait) => format!("wait for {}", awaited(wait)),
+        Next::Recover => "finish or undo what was interrupted".to_owned(),
+        Next::Withdraw => "take back what is not wanted any more".to_owned(),
+        Next::Plan => "look at the update".to_owned(),
+        Next::Apply => "change the machine".to_owned(),
+        Next::Reboot { .. } => "restart the machine".to_owned(),
+        Next::Confirm => "commit the update".to_owned(),
+        Next::GiveUp { reason } => format!("go back: {reason}"),
+    }
+}
+
+fn awaited(wait: &Wait) -> String {
+    match wait {
+        Wait::Settled => "another configuration to be desired".to_owned(),
+        Wait::Target => "a configuration to be desired".to_owned(),
+        Wait::Turn => "another process that is at work on the machine".to_owned(),
+        Wait::Release { .. } => "the annotation ostler.dev/hold to be removed".to_owned(),
+        Wait::Controller { request } => format!("the drain controller to do {request}"),
+        Wait::Restart => "the machine to restart".to_owned(),
+        Wait::Proof { missing } => format!("the proof of this boot: {}", missing.join(", ")),
+        Wait::Help => "somebody to help".to_owned(),
+        Wait::Chance { .. } => "the next try".to_owned(),
+    }
+}
+
+/// What keeps the node from going on by itself.
+fn blocked(next: &Next) -> Option<String> {
+    match next {
+        Next::Wait(Wait::Settled | Wait::Target) => None,
+        Next::Wait(Wait::Release { reason }) if !reason.is_empty() => Some(format!("hold: {reason}")),
+        Next::Wait(Wait::Chance { reason }) => Some(reason.clone()),
+        Next::Wait(wait) => Some(awaited(wait)),
+        _ => None,
+    }
+}

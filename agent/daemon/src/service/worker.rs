@@ -1,0 +1,336 @@
+//! The loop: wait for a reason, observe, decide, publish, act.
+//!
+//! Owns the turning and its timers. Refuses to decide (core does), to change the machine (the root half does) and to word
+//! anything (notices and publications do). There is one worker, so there is one writer of the node's status.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, Wait, decide};
+use ostler_core::protocol::{Class, Failure, Reply, Request};
+use ostler_core::status::Status;
+
+use super::acting::Done;
+use super::clock::Clock;
+use super::ending::{Ending, after_once};
+use super::health::Health;
+use super::known::Known;
+use super::outlook::{self, Look};
+use super::outside::Outside;
+use super::report::Report;
+use super::root_half::RootHalf;
+use super::signals::Signals;
+use super::teller::Teller;
+
+/// How soon what failed is tried again.
+pub(super) const RETRY: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(300) };
+/// How often the proof of a boot is looked for.
+const PROOF_INTERVAL: Duration = Duration::from_secs(5);
+/// A process that is at work on the machine is looked at again after this.
+const BUSY_INTERVAL: Duration = Duration::from_secs(5);
+/// A node that needs help is looked at again now and then: somebody may have helped without telling.
+const HELP_INTERVAL: Duration = Duration::from_secs(600);
+/// How often a restart that was ordered is looked at.
+const RESTART_INTERVAL: Duration = Duration::from_secs(60);
+/// How long an agent listens for a cluster that does not answer before it goes on by itself.
+const LISTENING: Duration = Duration::from_secs(120);
+/// Changes that follow each other sooner than this are taken together.
+const LULL: Duration = Duration::from_millis(20);
+/// For how long.
+const LONGEST_GATHERING: Duration = Duration::from_millis(250);
+/// Turns in a row without a pause, after which something is wrong with the deciding.
+const MAX_STEPS: usize = 16;
+
+/// How the worker is to work.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// Whether to end as soon as nothing is left to do.
+    pub once: bool,
+    /// Whether the machine can be restarted.
+    pub restarts: bool,
+    /// How long a machine has to prove itself.
+    pub prove_within: Duration,
+}
+
+/// Everything that the loop holds.
+pub struct Worker {
+    pub(super) outside: Outside,
+    pub(super) root: RootHalf,
+    pub(super) teller: Teller,
+    pub(super) signals: Signals,
+    pub(super) known: Known,
+    pub(super) clock: Clock,
+    pub(super) machine: Status,
+    pub(super) look: Option<Look>,
+    pub(super) report: Report,
+    health: Health,
+    manner: Manner,
+    failures: u32,
+    pub(super) unpublished: u32,
+    /// When to turn without another reason, and what for.
+    alarm: Option<(Instant, &'static str)>,
+    pub(super) last: Option<Decision>,
+}
+
+/// What a worker is made of.
+pub struct Parts {
+    /// Where desired state comes from.
+    pub outside: Outside,
+    /// The root half.
+    pub root: RootHalf,
+    /// Who tells.
+    pub teller: Teller,
+    /// What ends the loop.
+    pub signals: Signals,
+    /// What is known at the start.
+    pub known: Known,
+    /// What proves a boot.
+    pub health: Health,
+    /// How to work.
+    pub manner: Manner,
+}
+
+impl Worker {
+    /// A worker that has not begun.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { outside, root, teller, signals, known, health, manner } = parts;
+        Self {
+            outside,
+            root,
+            teller,
+            signals,
+            known,
+            health,
+            manner,
+            clock: Clock::start(),
+            machine: Status::default(),
+            look: None,
+            report: Report::default(),
+            failures: 0,
+            unpublished: 0,
+            alarm: None,
+            last: None,
+        }
+    }
+
+    /// Works until it is told to end, or once until nothing is left to do.
+    pub async fn work(mut self) -> Ending {
+        let mut reason = "the agent started".to_owned();
+        loop {
+            let decision = self.turn(&reason).await;
+            if let Some(ending) = self.ended(&decision) {
+                self.teller.tell(&Notice::Stopped);
+                self.teller.stopping();
+                return ending;
+            }
+            match self.reason().await {
+                Some(next) => reason = next,
+                None => {
+                    self.teller.tell(&Notice::Stopped);
+                    self.teller.stopping();
+                    return Ending::Told;
+                }
+            }
+        }
+    }
+
+    fn ended(&self, decision: &Decision) -> Option<Ending> {
+        if self.signals.told_to_end() {
+            return Some(Ending::Told);
+        }
+        after_once(decision).filter(|_| self.manner.once)
+    }
+
+    /// Waits until there is a reason to turn; none when the agent is to end.
+    async fn reason(&mut self) -> Option<String> {
+        loop {
+            let alarm = self.alarm;
+            let watchdog = self.teller.watchdog();
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => match signal {
+                    super::signals::Signal::End => return None,
+                    super::signals::Signal::Look => return Some("somebody asked to look again".to_owned()),
+                },
+                change = self.outside.change() => {
+                    self.teller.heard(&change);
+                    if let Some(reason) = self.known.take(change) {
+                        self.take_waiting().await;
+                        return Some(reason);
+                    }
+                }
+                () = sleep_until(alarm.map(|(at, _)| at)) => {
+                    self.alarm = None;
+                    return Some(alarm.map_or("", |(_, reason)| reason).to_owned());
+                }
+                () = sleep_until(watchdog.map(|wait| Instant::now() + wait)) => self.teller.alive(),
+            }
+        }
+    }
+
+    /// Several changes often come together; one turn does for all of them. Where they never end, it does for some.
+    async fn take_waiting(&mut self) {
+        let all = async {
+            while let Ok(change) = tokio::time::timeout(LULL, self.outside.change()).await {
+                self.teller.heard(&change);
+                let _ = self.known.take(change);
+            }
+        };
+        let _ = tokio::time::timeout(LONGEST_GATHERING, all).await;
+    }
+
+    /// Observes, decides, publishes and acts, until there is something to wait for.
+    async fn turn(&mut self, reason: &str) -> Decision {
+        let mut why = reason.to_owned();
+        for _ in 0..MAX_STEPS {
+            let observed = self.observe().await;
+            let grounds = self.known.grounds();
+            let decision = match observed {
+                Ok(()) => self.decided().await,
+                Err(failure) => self.hindered(&failure),
+            };
+            self.teller.turned(&why, &decision);
+            // Until the update was looked at there is nothing new to say, and what was said of the last look stays true.
+            if decision.next != Next::Plan {
+                self.publish(&decision).await;
+            }
+            if self.signals.told_to_end() {
+                return decision;
+            }
+            // Those who start after us find what was interrupted at its end; an update is not what they wait for.
+            if decision.next != Next::Recover {
+                self.teller.ready();
+            }
+            match self.act(&decision).await {
+                // What was heard since, of the watches or in the answer to what was written, is not heard again.
+                Done::Waiting if self.known.grounds() != grounds => {
+                    "something changed meanwhile".clone_into(&mut why);
+                }
+                Done::Waiting => return self.wait(decision),
+                Done::Acted(what) => {
+                    self.succeeded();
+                    why = what;
+                }
+                Done::Hindered(failure) => {
+                    let decision = self.hindered(&failure);
+                    self.publish(&decision).await;
+                    return decision;
+                }
+            }
+        }
+        self.retry("the node did not come to rest", "looking again")
+    }
+
+    async fn observe(&mut self) -> Result<(), Failure> {
+        match self.put(Request::Status).await? {
+            Reply::Status(status) => {
+                self.machine = *status;
+                Ok(())
+            }
+            other => Err(super::acting::unexpected(&other)),
+        }
+    }
+
+    async fn decided(&mut self) -> Decision {
+        // A node that nobody has spoken of wants nothing; what was begun is ended, and a boot has to prove itself anyway.
+        let heard = self.known.node.is_some() || self.is_unheard();
+        let node = self.known.node.clone().unwrap_or_default();
+        let proof = self.proof().await;
+        let subject = self.subject();
+        self.look = self.look.take().filter(|look| Some(&look.subject) == subject.as_ref());
+        decide(&Facts {
+            node: &node,
+            machine: &self.machine,
+            outlook: self.look.as_ref().map(|look| &look.outlook),
+            proof: &proof,
+            abilities: Abilities { drains: self.outside.drains(), restarts: self.manner.restarts },
+            heard,
+            now: self.clock.seconds(),
+        })
+    }
+
+    /// Whether the cluster had its chance to speak of the node since the agent started.
+    fn is_unheard(&self) -> bool {
+        let patience = LISTENING.min(self.manner.prove_within);
+        self.known.lost && self.clock.running() >= patience
+    }
+
+    /// Only a machine on trial is asked how it is.
+    async fn proof(&self) -> Proof {
+        let limit = self.manner.prove_within;
+        if self.machine.trial.is_none() {
+            return Proof { limit, ..Proof::default() };
+        }
+        let cluster = self.outside.drains().then_some(self.known.reached);
+        let (boot_complete, kubelet) = (self.health.boot_complete().await, self.health.kubelet().await);
+        // Files alone have no boot of their own.
+        let elapsed = self.health.since_boot().await.unwrap_or_else(|| self.clock.running());
+        Proof { boot_complete, kubelet, cluster, elapsed, limit }
+    }
+
+    /// Sets the alarm for what is waited for.
+    fn wait(&mut self, decision: Decision) -> Decision {
+        let Next::Wait(wait) = &decision.next else { return decision };
+        match wait {
+            Wait::Target if self.machine.open.is_some() || self.machine.trial.is_some() => {
+                self.rouse(PROOF_INTERVAL, "looking whether the cluster answers");
+            }
+            Wait::Proof { .. } => self.rouse(PROOF_INTERVAL, "looking for the proof of the boot"),
+            Wait::Turn => self.rouse(BUSY_INTERVAL, "looking whether the machine is free"),
+            Wait::Restart if self.manner.restarts => self.rouse(RESTART_INTERVAL, "looking for the restart"),
+            Wait::Help => {
+                self.look = None;
+                self.rouse(HELP_INTERVAL, "looking whether somebody has helped");
+            }
+            Wait::Chance { reason } => {
+                let reason = reason.clone();
+                self.look = None;
+                let _ = self.retry(&reason, "trying again");
+            }
+            _ => self.succeeded(),
+        }
+        decision
+    }
+
+    fn succeeded(&mut self) {
+        if std::mem::take(&mut self.failures) > 0 {
+            self.teller.attempts(0, None);
+        }
+    }
+
+    /// What failed is tried again later; only what a person has to look at is trouble.
+    fn hindered(&mut self, failure: &Failure) -> Decision {
+        let mut decision = self.retry(&outlook::words(failure), "trying again");
+        if failure.class != Class::Transient {
+            decision.trouble = Some(outlook::degraded(outlook::words(failure)));
+        }
+        decision
+    }
+
+    fn retry(&mut self, reason: &str, what: &'static str) -> Decision {
+        self.failures = self.failures.saturating_add(1);
+        let wait = RETRY.wait(self.failures, self.clock.chance());
+        let notice = Notice::Retrying { reason: reason.to_owned(), attempt: self.failures, seconds: wait.as_secs() };
+        self.teller.tell(&notice);
+        self.teller.attempts(self.failures, Some(wait));
+        self.rouse(wait, what);
+        let phase = self.last.as_ref().map_or(Phase::Considering, |last| last.phase);
+        let next = Next::Wait(Wait::Chance { reason: reason.to_owned() });
+        Decision { next, phase, trouble: None, drain: None }
+    }
+
+    /// The earliest alarm rings; a later one is set again by the turn that it causes.
+    pub(super) fn rouse(&mut self, after: Duration, reason: &'static str) {
+        let at = Instant::now() + after;
+        if self.alarm.is_none_or(|(set, _)| at < set) {
+            self.alarm = Some((at, reason));
+        }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
