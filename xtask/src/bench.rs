@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the criterion benchmarks of the core and the one of the disk, then whole runs of the released
-//! command.
+//! `cargo xtask bench`: the criterion benchmarks of the core and the one of the disk, whole runs of the released
+//! command, then the released agent at rest in a cluster.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,19 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
-use crate::{estimates, process, workspace};
+use crate::{e2e, estimates, process, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
-cargo xtask bench [--runs N]
+cargo xtask bench [--runs N] [PART]
 
 Runs the criterion benchmarks of the core, compares writing a batch of files with
 `cp -r` and a sync, then times whole runs of `ostler plan` on docs/examples and,
-where it is there, on ../shared/fixtures.
+where it is there, on ../shared/fixtures, then measures `ostler daemon` at rest
+against a real API server, which takes two minutes.
 
   --runs N    how often each command is run (default 200)
+  PART        only this part: core, plan or daemon
 ";
 
 const RUNS: u64 = 200;
@@ -27,12 +29,32 @@ const RUNS: u64 = 200;
 /// The door.
 pub fn run(mut arguments: Arguments) -> Result<()> {
     let runs = arguments.number("--runs")?.unwrap_or(RUNS);
+    let part = arguments.operand();
     arguments.finish()?;
     if runs == 0 {
         bail!("--runs needs at least 1");
     }
-    functions()?;
-    commands(runs)
+    match part.as_deref() {
+        None => {
+            functions()?;
+            commands(runs)?;
+            agent()
+        }
+        Some("core") => functions(),
+        Some("plan") => commands(runs),
+        Some("daemon") => agent(),
+        Some(other) => bail!("there is no part {other:?}; there are core, plan and daemon"),
+    }
+}
+
+/// The released agent with nothing to do, beside its goals. What measures it is a test target without a harness.
+fn agent() -> Result<()> {
+    let cluster = e2e::provide()?;
+    let packages = ["--package", "ostler", "--package", "ostler-applier"];
+    process::run(process::cargo(["build", "--release", "--locked"]).args(packages))?;
+    let mut measure = process::cargo(["test", "--locked", "--package", "ostler", "--test", "daemon"]);
+    measure.env("KUBE_APISERVER", cluster.server).env("ETCD", cluster.store);
+    process::run(measure.env("OSTLER_MEASURED", workspace::target().join("release/ostler")))
 }
 
 fn functions() -> Result<()> {

@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod deny;
 mod docs;
+mod e2e;
 mod estimates;
 mod fuzz;
 mod golden;
@@ -34,6 +35,7 @@ const DOORS: &[Door] = &[
     Door { name: "setup", usage: setup::USAGE, summary: "install the packages that are missing", run: setup::run },
     Door { name: "demo", usage: demo::USAGE, summary: "build ostler and show it at work", run: demo::run },
     Door { name: "test", usage: stages::USAGE, summary: "everything that CI checks", run: stages::run },
+    Door { name: "e2e", usage: e2e::USAGE, summary: "test against a real API server", run: e2e::run },
     Door { name: "golden", usage: golden::USAGE, summary: "check or rewrite the golden plans", run: golden::run },
     Door { name: "fuzz", usage: fuzz::USAGE, summary: "fuzz what reads bytes from outside", run: fuzz::run },
     Door { name: "bench", usage: bench::USAGE, summary: "measure the core and the command", run: bench::run },

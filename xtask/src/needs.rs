@@ -15,6 +15,8 @@ pub enum Door {
     Test,
     /// `cargo xtask fuzz`, and the fuzz stage of `test`.
     Fuzz,
+    /// `cargo xtask e2e`.
+    E2e,
 }
 
 /// One row of the table.
@@ -54,6 +56,13 @@ pub const NEEDS: &[Need] = &[
         debian: &["skopeo", "docker-registry", "openssl", "apache2-utils"],
         fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools"],
         doors: &[Door::Test],
+    },
+    Need {
+        what: "openssl and curl, which make the certificates of a cluster to test with and talk to its store",
+        met: || ["openssl", "curl"].into_iter().all(on_path),
+        debian: &["openssl", "curl"],
+        fedora: &["openssl", "curl"],
+        doors: &[Door::E2e],
     },
     Need {
         what: "headers of OpenSSL and zstd, which the stand-ins for rpm-ostree and bootc are built with",
@@ -130,7 +139,8 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn executable(path: &Path) -> bool {
+/// Whether there is a program at this path.
+pub fn executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
@@ -148,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_door_asks_only_for_its_own_needs() {
-        for door in [Door::Demo, Door::Test, Door::Fuzz] {
+        for door in [Door::Demo, Door::Test, Door::Fuzz, Door::E2e] {
             assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
         }
         assert!(NEEDS.iter().any(|need| need.doors.contains(&Door::Demo)));

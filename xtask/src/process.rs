@@ -12,6 +12,13 @@ use crate::workspace;
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(workspace::root());
+    // What cargo told us of our own package: ring's build script runs again whenever it differs, and all that depends
+    // on ring is compiled once more.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(|name| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|own| name.starts_with(own))) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -43,6 +43,17 @@ pub fn large_config(beside: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// A directory that desires the example of a change, under the example of a policy, and says where.
+pub fn desired_directory(beside: &Path) -> Result<PathBuf> {
+    let directory = beside.with_file_name("desired");
+    fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    for (example, name) in [("worker-desired.yaml", "worker.yaml"), ("policy.yaml", "machineconfiguration.yaml")] {
+        let from = crate::workspace::root().join("docs/examples").join(example);
+        fs::copy(&from, directory.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(directory)
+}
+
 /// Appends a line to a file of the machine, behind the agent's back.
 pub fn tamper(path: &Path) -> Result<()> {
     let mut text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! The life of one machine in six scenes: configured, tampered with, repaired, interrupted, recovered, rolled back.
+//! The life of one machine: configured, tampered with, repaired, interrupted, recovered, rolled back, looked after.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -28,7 +28,8 @@ pub fn play(program: &Path) -> Result<()> {
     story.configure()?;
     story.tamper_and_repair()?;
     story.interrupt_and_recover()?;
-    story.scene("And back to the configuration before.", "rollback --yes --overrides Disks,FileSystems", exit::FINE)
+    story.scene("And back to the configuration before.", "rollback --yes --overrides Disks,FileSystems", exit::FINE)?;
+    story.look_after()
 }
 
 impl Story {
@@ -84,6 +85,18 @@ impl Story {
         }
         child.wait().context("cannot wait for ostler")?;
         Ok(())
+    }
+
+    /// The agent itself, with a directory in the place of a cluster.
+    fn look_after(&self) -> Result<()> {
+        let desired = sandbox::desired_directory(&self.root)?;
+        let words = format!("daemon --standalone {} --once --node-name demo --metrics none", desired.display());
+        println!("\n# The agent itself: desired configurations in a directory, the status in a file, no cluster.");
+        println!("$ ostler daemon --standalone DESIRED --root ROOT --once");
+        std::io::stdout().flush()?;
+        expect(self.command(&words).status().context("cannot start ostler")?, exit::FINE, "daemon")?;
+        println!("\n# (What it would have told a cluster is in ROOT/run/ostler/machineconfignode.json.)");
+        self.scene("The machine is in the desired configuration.", "status", exit::FINE)
     }
 
     fn scene(&self, says: &str, words: &str, code: i32) -> Result<()> {
