@@ -8,6 +8,8 @@ mod answer;
 mod booted;
 #[path = "booted/cycle.rs"]
 mod cycle;
+#[path = "booted/daemon/mod.rs"]
+mod daemon;
 #[path = "booted/node.rs"]
 mod node;
 #[path = "registry/mod.rs"]

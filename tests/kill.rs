@@ -9,42 +9,15 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use sandbox::{JOURNAL, Running, Sandbox, Tree, differences, file};
+use sandbox::{Chance, JOURNAL, Running, SEED, Sandbox, Tree, differences, file};
 
 const ROUNDS: usize = 300;
 /// Every so many rounds the machine is as new, without the directories that earlier rounds have left empty.
 const FRESH: usize = 5;
-/// Repeats a run.
-const SEED: &str = "OSTLER_KILL_SEED";
-
-/// Numbers that look random and can be had again (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn new() -> Self {
-        let now = || u64::from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos());
-        Self(std::env::var(SEED).map_or_else(|_| now(), |seed| seed.parse().expect("the seed is a number")))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn within(&mut self, most: Duration) -> Duration {
-        Duration::from_micros(self.below(u64::try_from(most.as_micros()).unwrap().max(1)))
-    }
-}
 
 fn unit(name: &str, text: &str) -> Value {
     let contents = format!("[Unit]\nDescription={text}\n[Install]\nWantedBy=multi-user.target\n");
@@ -219,7 +192,7 @@ fn round(proof: &Proof, standing: usize, chance: &mut Chance, tally: &mut Tally)
 fn a_machine_that_is_killed_at_any_instant_is_recovered_to_the_old_or_the_new_configuration() {
     let mut chance = Chance::new();
     let mut say = io::stderr();
-    let _ = writeln!(say, "{SEED}={}, below {}", chance.0, place().display());
+    let _ = writeln!(say, "{SEED}={}, below {}", chance.seed(), place().display());
     let proof = Proof::new();
     let mut tally = Tally::default();
     let mut standing = 1;

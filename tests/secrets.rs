@@ -5,13 +5,12 @@
 #[path = "sandbox/mod.rs"]
 mod sandbox;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use sandbox::{Answer, JOURNAL, Sandbox, base64, data, file, gzip, tree};
+use sandbox::{Answer, JOURNAL, Sandbox, base64, data, file, forms, gzip, tree};
 use serde_json::{Value, json};
 
 /// One for each place; each occurs nowhere else.
@@ -39,22 +38,6 @@ const HOLDERS: [&str; 9] = [
     "etc/shadow",
     "home/core/.ssh/authorized_keys.d/ignition",
 ];
-
-/// What a secret looks like: as it is, in hexadecimal, and within a longer text in base64, whatever comes before it.
-fn forms(secret: &str) -> Vec<String> {
-    let mut forms = vec![secret.to_owned()];
-    let hex = secret.bytes().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    forms.extend([hex.to_uppercase(), hex]);
-    for before in 0..3 {
-        let encoded = base64(format!("{}{secret}", "x".repeat(before)));
-        // Characters at the ends also depend on the neighbours.
-        forms.push(encoded.get(4..encoded.len() - 4).unwrap().to_owned());
-    }
-    forms
-}
 
 fn secret_in(bytes: &[u8]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(bytes);

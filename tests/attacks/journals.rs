@@ -112,7 +112,7 @@ fn a_text_that_was_tampered_with_is_set_aside_and_not_gone_back_to() {
 
 #[test]
 fn records_that_are_links_or_pipes_are_neither_followed_nor_waited_for() {
-    for slot in ["previous", "next", "plan", "progress", "origin", "last", "restart", "failed"] {
+    for slot in ["previous", "next", "plan", "progress", "origin", "last", "restart", "failed", "trial", "rejected"] {
         for pipe in [false, true] {
             let sandbox = applied();
             let surroundings = Surroundings::of(&sandbox);

@@ -60,7 +60,7 @@ fn search(root: &Path) -> Result<Duration, Failure> {
         root: None,
         live: false,
         root_user,
-        boot: "bench".to_owned(),
+        boot: "bench".to_owned().into(),
         now: Box::new(|| 0),
     };
     let start = Instant::now();

@@ -25,6 +25,8 @@ pub use sysroot::{Sysroot, plant};
 const BOOT: &str = include_str!("boot.sh");
 /// How long a boot or a shutdown may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What is installed with `ostler`.
+const SHIPPED: &str = "../../units/usr";
 const NAP: Duration = Duration::from_millis(20);
 
 /// The machine. Dies with the test, whatever becomes of that.
@@ -87,9 +89,19 @@ impl Booted {
 
     /// Waits until the machine reboots by itself, and boots what is the default deployment then.
     pub fn reboot_and_wait(&mut self) {
+        self.wait_for_reboot();
+        self.power_on();
+    }
+
+    /// The same without the end of the boot: until the machine has files that tell, nothing else of it may be used.
+    pub fn reboot_and_watch(&mut self) {
+        self.wait_for_reboot();
+        self.launch(Instant::now()).unwrap();
+    }
+
+    fn wait_for_reboot(&mut self) {
         let status = self.wait_for_end();
         assert_eq!(status.signal(), Some(Signal::SIGHUP as i32), "not a reboot: {status}");
-        self.power_on();
     }
 
     /// Waits until the machine switches itself off.
@@ -158,6 +170,13 @@ impl Booted {
     /// Boots the default deployment and waits until systemd says that boot is over.
     fn boot(&mut self) -> Result<(), String> {
         let start = Instant::now();
+        self.launch(start)?;
+        self.wait_for_systemd(start)?;
+        eprintln!("boot {} took {:.2} s", self.boots, start.elapsed().as_secs_f32());
+        Ok(())
+    }
+
+    fn launch(&mut self, start: Instant) -> Result<(), String> {
         let entry = entry::default_of(&self.site.path("sysroot/boot/loader/entries"))?;
         self.lend().map_err(|error| format!("cannot make room for a machine: {error}"))?;
         self.boots += 1;
@@ -169,10 +188,7 @@ impl Booted {
         launch.arg(programs()).arg(self.standins.clone().unwrap_or_default()).stdout(Stdio::null());
         let launcher = launch.spawn().map_err(|error| format!("cannot start sh: {error}"))?;
         let power = self.power.insert(Power { launcher, leader: 0, cgroup });
-        power.wait_for_leader(start)?;
-        self.wait_for_systemd(start)?;
-        eprintln!("boot {} took {:.2} s", self.boots, start.elapsed().as_secs_f32());
-        Ok(())
+        power.wait_for_leader(start)
     }
 
     /// Has the files ready that a machine gets beside its deployment.
@@ -180,7 +196,7 @@ impl Booted {
         let [root, usr] = ["root", "usr"].map(|name| self.site.path(name));
         let _ = fs::remove_dir_all(&usr);
         fs::create_dir_all(root)?;
-        fs::create_dir(&usr)?;
+        succeed(Command::new("cp").arg("-r").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(SHIPPED)).arg(&usr));
         self.standins.as_deref().map_or(Ok(()), |standins| standins::install(standins, &usr))
     }
 

@@ -43,8 +43,15 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
         node.ostler(&["status"]).exits(4).says("the update waits for a restart: run \"ostler reboot\"");
         node.apply(&node.new_config()).exits(1).says("waits for the machine to restart");
 
-        node.restart();
+        let plan = node.ostler(&["reboot", "--soft", "--dry-run", "-o", "json"]).exits(0).json();
+        assert_eq!((&plan["soft"], &plan["staged"], &plan["begun"]), (&json!(false), &json!(true), &json!(false)));
+        assert!(plan["notSoft"].as_str().unwrap().contains("does not count restarts of user space"), "{plan}");
+        node.ostler(&["reboot", "--soft", "--yes"]).exits(0).says("Not user space alone");
+        node.machine.reboot_and_wait();
         assert_ne!(node.machine.boot_id(), before);
+        let layers = node.machine.run("ostree", &["refs", "--list", "ostree/container/blob"]);
+        assert!(layers.lines().all(|name| name.starts_with("ostree/container/blob/sha256_3A_")), "{layers}");
+        assert!(layers.lines().count() > 1, "{layers}");
         assert_eq!(node.ostler(&["recover", "-o", "json"]).exits(0).json()["result"], "applied");
         assert_eq!(node.end(), "new");
         is_booted(&node, driver);

@@ -1,6 +1,7 @@
 //! What a run of `ostler` on a machine left behind, and where its programs are.
 #![allow(dead_code, reason = "every proof takes what it needs of it")]
 
+use std::fmt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -29,6 +30,12 @@ impl Answer {
     pub fn says(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text) || self.stderr.contains(text), "no {text:?} in {self:#?}");
         self
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "exit {:?}\n{}\n{}", self.code, self.stdout, self.stderr)
     }
 }
 

@@ -2,6 +2,10 @@
 //! after.
 #![allow(dead_code, unused_imports, reason = "every proof takes what it needs of it")]
 
+#[path = "../live/answer.rs"]
+mod answer;
+mod canary;
+mod chance;
 mod configs;
 mod run;
 mod tree;
@@ -14,8 +18,11 @@ use nix::unistd::Uid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub use answer::{Answer, programs};
+pub use canary::forms;
+pub use chance::{Chance, SEED};
 pub use configs::{base64, data, file, gzip, machine_config, text_file};
-pub use run::{Answer, PATIENCE, Running, start};
+pub use run::{PATIENCE, Running, start, until};
 pub use tree::{Tree, differences, tree, tree_with_times};
 
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\ncore:x:1000:1000:CoreOS Admin:/home/core:/bin/bash\n";

@@ -1,42 +1,19 @@
 //! The real commands, each with a limit of time: one that waits for a pipe's other end must fail and not hang.
 
-use std::fmt;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use serde_json::Value;
+
+use super::answer::{Answer, programs};
 
 /// No command of these proofs has work for longer.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const GLANCE: Duration = Duration::from_millis(1);
-
-const OSTLER: &str = env!("CARGO_BIN_EXE_ostler");
-
-/// What one run of a command left behind.
-pub struct Answer {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
-    }
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "exit {:?}\n{}\n{}", self.code, self.stdout, self.stderr)
-    }
-}
 
 /// A command at work, in a process group of its own with the applier that it starts.
 pub struct Running {
@@ -47,9 +24,7 @@ pub struct Running {
 
 /// Starts `ostler`.
 pub fn start(arguments: &[&str]) -> Running {
-    static APPLIER: OnceLock<()> = OnceLock::new();
-    APPLIER.get_or_init(build_applier);
-    let mut command = Command::new(OSTLER);
+    let mut command = Command::new(programs().join("ostler"));
     command.args(arguments).env("RUST_BACKTRACE", "1").env("NO_COLOR", "1").env_remove("OSTLER_APPLIER");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().expect("ostler starts");
@@ -67,6 +42,11 @@ impl Running {
         let streams = self.streams.take().unwrap();
         let [stdout, stderr] = streams.map(|stream| stream.join().expect("a stream is read to its end"));
         Answer { code: status.code(), stdout, stderr }
+    }
+
+    /// Asks it to end, as the service manager does.
+    pub fn terminate(&mut self) {
+        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM);
     }
 
     /// Its end, if that comes in time.
@@ -111,19 +91,11 @@ fn collect(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     })
 }
 
-/// The other half stands beside the command, but only a build of the whole workspace has made sure that it is there and
-/// of the same source.
-fn build_applier() {
-    let profile = Path::new(OSTLER).parent().unwrap();
-    let name = match profile.file_name().unwrap().to_str().unwrap() {
-        "debug" => "dev",
-        other => other,
-    };
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "ostler-applier", "--profile", name, "--target-dir"])
-        .arg(profile.parent().unwrap())
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.expect("cargo starts").success(), "the applier cannot be built");
+/// Waits until something is so.
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "it never came that {what}");
+        thread::sleep(GLANCE);
+    }
 }

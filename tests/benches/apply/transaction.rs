@@ -80,7 +80,7 @@ fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
         root: Some(root.to_owned()),
         live: false,
         root_user: Uid::effective().is_root(),
-        boot: "bench".to_owned(),
+        boot: "bench".to_owned().into(),
         now: Box::new(|| 1_700_000_000),
     };
     let machine = Machine::open(&disk, surroundings)?;

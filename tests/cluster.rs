@@ -1,0 +1,31 @@
+//! A cluster to test against, and whether it stands.
+#![cfg(test)]
+
+#[path = "cluster/agent.rs"]
+mod agent;
+#[path = "cluster/clocks.rs"]
+mod clocks;
+#[path = "cluster/mod.rs"]
+mod cluster;
+#[path = "cluster/comes_and_goes.rs"]
+mod comes_and_goes;
+#[path = "cluster/cost.rs"]
+mod cost;
+#[path = "cluster/guard.rs"]
+mod guard;
+#[path = "cluster/identity.rs"]
+mod identity;
+#[path = "cluster/irreconcilable.rs"]
+mod irreconcilable;
+#[path = "cluster/kills.rs"]
+mod kills;
+#[path = "cluster/outages.rs"]
+mod outages;
+#[path = "sandbox/mod.rs"]
+mod sandbox;
+#[path = "cluster/stands.rs"]
+mod stands;
+#[path = "cluster/storms.rs"]
+mod storms;
+#[path = "cluster/updates.rs"]
+mod updates;

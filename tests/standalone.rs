@@ -1,0 +1,188 @@
+//! The agent without a cluster: configurations from a directory, status in a file, on a root directory.
+#![cfg(test)]
+
+#[path = "sandbox/mod.rs"]
+mod sandbox;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use sandbox::{Answer, Sandbox, file, machine_config};
+
+/// A file whose change takes neither a drain nor a restart.
+const QUIET: &str = "/var/lib/kubelet/config.json";
+/// A file whose change takes a restart.
+const LOUD: &str = "/etc/motd";
+
+struct Node {
+    sandbox: Sandbox,
+    desired: PathBuf,
+}
+
+impl Node {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let desired = sandbox.outside().join("desired");
+        fs::create_dir(&desired).unwrap();
+        let node = Self { sandbox, desired };
+        node.boot(1);
+        node
+    }
+
+    fn boot(&self, number: u32) {
+        self.sandbox.write("/proc/sys/kernel/random/boot_id", format!("boot-{number}\n"));
+    }
+
+    fn put(&self, name: &str, contents: impl AsRef<[u8]>) {
+        fs::write(self.desired.join(name), contents).unwrap();
+    }
+
+    /// Desires a file with this text, by a configuration of this name.
+    fn want(&self, config: &str, path: &str, text: &str) {
+        let document = machine_config(config, &json!({"storage": {"files": [file(path, text)]}}));
+        self.put(&format!("{config}.json"), document.to_string());
+    }
+
+    fn once(&self) -> Answer {
+        let desired = self.desired.to_str().unwrap();
+        let words = ["daemon", "--once", "--standalone", desired, "--node-name", "alone", "--metrics", "none"];
+        self.sandbox.ostler(&words)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.sandbox.path(path)).ok()
+    }
+
+    fn object(&self) -> Value {
+        serde_json::from_str(&self.text("/run/ostler/machineconfignode.json").unwrap()).unwrap()
+    }
+
+    fn condition(&self, type_: &str) -> Value {
+        let object = self.object();
+        let all = object["status"]["conditions"].as_array().unwrap();
+        all.iter().find(|condition| condition["type"] == type_).cloned().unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_last_by_name_is_desired_unless_another_is_named() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    node.want("rendered-2", QUIET, "two");
+    let answer = node.once();
+    assert_eq!(answer.code, Some(0), "{answer}");
+    assert_eq!(node.text(QUIET).as_deref(), Some("two"));
+    assert_eq!(node.condition("Updated")["status"], "True");
+    assert_eq!(node.object()["status"]["configVersion"], json!({"current": "rendered-2", "desired": "rendered-2"}));
+    node.put("desired", "rendered-1\n");
+    assert_eq!(node.once().code, Some(0));
+    assert_eq!(node.text(QUIET).as_deref(), Some("one"));
+}
+
+#[test]
+fn a_change_with_a_restart_waits_for_another_boot_and_is_proven_in_it() {
+    let node = Node::new();
+    node.want("rendered-1", LOUD, "one");
+    let answer = node.once();
+    assert_eq!(answer.code, Some(4), "{answer}");
+    assert_eq!(node.text(LOUD).as_deref(), Some("one"));
+    assert_eq!(
+        (&node.condition("Updated")["status"], &node.condition("RebootedNode")["status"]),
+        (&json!("False"), &json!("Unknown"))
+    );
+    assert_eq!(node.once().code, Some(4), "it still waits");
+    node.boot(2);
+    let answer = node.once();
+    assert_eq!(answer.code, Some(0), "{answer}");
+    assert!(answer.stderr.contains("rendered-1 has proven itself"), "{answer}");
+    assert_eq!(node.condition("Updated")["status"], "True");
+    let status = node.sandbox.ostler(&["status", "-o", "json"]).json();
+    assert_eq!((&status["trial"], &status["config"]), (&Value::Null, &json!("rendered-1")), "{status}");
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_and_told() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    assert_eq!(node.once().code, Some(0));
+    let disks = json!({"storage": {"disks": [{"device": "/dev/sda", "wipeTable": true}]}});
+    node.put("rendered-2.json", machine_config("rendered-2", &disks).to_string());
+    let answer = node.once();
+    assert_eq!(answer.code, Some(3), "{answer}");
+    let told = node.condition("UpdatePrepared");
+    assert_eq!(told["status"], "Unknown");
+    assert!(told["message"].as_str().unwrap().contains("disks"), "{told}");
+    assert_eq!(node.condition("NodeDegraded")["status"], "True");
+    node.put(
+        "machineconfiguration.yaml",
+        "kind: MachineConfiguration\napiVersion: operator.openshift.io/v1\n\
+        metadata: {name: cluster}\nspec: {irreconcilableValidationOverrides: {storage: [Disks]}}\n",
+    );
+    let answer = node.once();
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let changes = &node.object()["status"]["irreconcilableChanges"];
+    assert!(changes[0]["fieldPath"].as_str().unwrap().starts_with("spec.config.storage.disks"), "{changes}");
+}
+
+#[test]
+fn a_hold_is_honoured_and_says_why() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    node.put("hold", "stocktaking\n");
+    let answer = node.once();
+    assert_eq!((answer.code, node.text(QUIET)), (Some(4), None), "{answer}");
+    assert!(answer.stderr.contains("is held (stocktaking)"), "{answer}");
+    fs::remove_file(node.desired.join("hold")).unwrap();
+    assert_eq!((node.once().code, node.text(QUIET).as_deref()), (Some(0), Some("one")));
+}
+
+#[test]
+fn a_file_that_is_no_configuration_is_trouble_and_not_the_end() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    assert_eq!(node.once().code, Some(0));
+    node.put("rendered-2.json", "{\"kind\": \"MachineConfig\", ");
+    let answer = node.once();
+    assert_eq!(answer.code, Some(1), "{answer}");
+    assert!(answer.stderr.contains("not valid JSON"), "{answer}");
+    assert_eq!(node.text(QUIET).as_deref(), Some("one"));
+    node.want("rendered-2", QUIET, "two");
+    assert_eq!((node.once().code, node.text(QUIET).as_deref()), (Some(0), Some("two")));
+}
+
+#[test]
+fn one_agent_looks_after_a_root_and_a_second_is_told_so() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    let desired = node.desired.to_str().unwrap();
+    let words = ["daemon", "--standalone", desired, "--node-name", "alone", "--metrics", "none"];
+    let mut first = node.sandbox.start(&words);
+    sandbox::until("the first is at work", || node.text(QUIET).is_some());
+    let second = node.once();
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("another daemon looks after this root"), "{second}");
+    let status = node.sandbox.ostler(&["status", "-o", "json"]).json();
+    assert_eq!(status["daemon"]["node"], "alone", "{status}");
+    // The directory is watched: nobody has to say that there is something new.
+    node.want("rendered-2", QUIET, "two");
+    sandbox::until("the change is made", || node.text(QUIET).as_deref() == Some("two"));
+    first.terminate();
+    assert_eq!(first.end().code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_used_is_said_at_once() {
+    let node = Node::new();
+    for (words, complaint) in [
+        (&["daemon", "--standalone", "/nowhere/at/all"][..], "cannot watch /nowhere/at/all"),
+        (&["daemon", "--kubeconfig", "/nowhere/kubeconfig"][..], "/nowhere/kubeconfig"),
+    ] {
+        let mut all = words.to_vec();
+        all.extend(["--node-name", "alone", "--metrics", "none", "--once"]);
+        let answer = node.sandbox.ostler(&all);
+        assert_eq!(answer.code, Some(2), "{answer}");
+        assert!(answer.stderr.contains(complaint), "{answer}");
+    }
+}
