@@ -46,13 +46,15 @@ pub enum ClusterError {
         what: String,
     },
     /// There is no such object, or no such kind.
-    #[error("cannot {what}: it does not exist")]
+    #[error("cannot {what}: it does not exist; this is tried again, or desire one that does")]
     NotFound {
         /// What was asked for.
         what: String,
     },
     /// The server refuses what was sent.
-    #[error("cannot {what}: the cluster refuses it: {message}")]
+    #[error(
+        "cannot {what}: the cluster refuses it: {message}; see that its definitions and this agent are of one release"
+    )]
     Invalid {
         /// What was asked for.
         what: String,
