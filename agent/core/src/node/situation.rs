@@ -52,6 +52,13 @@ pub enum Phase {
     Completing,
 }
 
+impl Phase {
+    /// Whether the machine is where it should be, whoever has yet to act on that.
+    pub const fn is_at_rest(self) -> bool {
+        matches!(self, Self::Settled | Self::Completing)
+    }
+}
+
 /// An update, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {

@@ -109,7 +109,8 @@ pub const fn degraded(reason: String) -> Trouble {
     Trouble { kind: TroubleKind::Degraded, reason }
 }
 
-fn causes(error: &dyn std::error::Error) -> String {
+/// An error and what is behind it, in one line.
+pub fn causes(error: &dyn std::error::Error) -> String {
     let lines = std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string);
     lines.collect::<Vec<_>>().join(": ")
 }

@@ -10,11 +10,12 @@ use ostler_core::api::{MachineConfigNode, Time};
 use ostler_core::machine_config::set_built_image;
 use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::{self, IrreconcilableWrite, StatusChange};
-use ostler_core::node::{ConfigRef, NodeView, Notice, Phase, Situation};
+use ostler_core::node::{ConfigRef, NodeView, Notice, Situation};
 use ostler_core::protocol::Sealed;
 use serde_json::json;
 
 use super::known::Known;
+use super::outlook::causes;
 use super::standalone::Directory;
 use super::status_file::StatusFile;
 use crate::cluster::{Change, Cluster, ClusterError};
@@ -209,14 +210,4 @@ async fn write(
         object = client.apply_status(publication::MANAGER, &status).await?;
     }
     Ok(object)
-}
-
-/// Whether a phase is one in which the node's work is done.
-pub const fn is_at_rest(phase: Phase) -> bool {
-    matches!(phase, Phase::Settled | Phase::Completing)
-}
-
-fn causes(error: &dyn std::error::Error) -> String {
-    let lines = std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string);
-    lines.collect::<Vec<_>>().join(": ")
 }

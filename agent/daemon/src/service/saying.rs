@@ -4,7 +4,6 @@
 
 use ostler_core::node::{Decision, Irreconcilable, NodeView, Notice, Outlook, Phase, Situation, keys};
 
-use super::outside::is_at_rest;
 use super::worker::{RETRY, Worker};
 
 impl Worker {
@@ -33,7 +32,7 @@ impl Worker {
 
     /// A node is called done only after what it cannot have was told.
     pub(super) async fn publish(&mut self, decision: &Decision) {
-        if is_at_rest(decision.phase) {
+        if decision.phase.is_at_rest() {
             self.compare().await;
         }
         let busy = |last: &Decision| (Phase::Executing..=Phase::Proving).contains(&last.phase);
