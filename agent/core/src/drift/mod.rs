@@ -1,4 +1,12 @@
 //! How a machine differs from the configuration it is in. Data only: never contents, only where and in which way.
+//!
+//! What is to be done about it is in [`policy`], what has to be listened to in [`watched`], and when in [`rhythm`].
+
+pub mod policy;
+pub mod rhythm;
+pub mod watched;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +51,29 @@ pub enum Subject {
         /// The user.
         user: String,
     },
+}
+
+/// Where units that are configured, and links that start them, are.
+pub const UNIT_DIRECTORY: &str = "/etc/systemd/system";
+/// Where passwords are.
+pub const SHADOW: &str = "/etc/shadow";
+
+impl Subject {
+    /// Where on the machine it is.
+    pub fn path(&self) -> Cow<'_, str> {
+        match self {
+            Self::File { path } => Cow::Borrowed(path),
+            Self::Unit { unit } => Cow::Owned(format!("{UNIT_DIRECTORY}/{unit}")),
+            Self::Dropin { unit, dropin } => Cow::Owned(format!("{UNIT_DIRECTORY}/{unit}.d/{dropin}")),
+            Self::SshKeys { user } => Cow::Owned(keys_path(user)),
+            Self::Password { .. } => Cow::Borrowed(SHADOW),
+        }
+    }
+}
+
+/// Where the keys that let a user in are.
+fn keys_path(user: &str) -> String {
+    format!("/home/{user}/.ssh/authorized_keys.d/ignition")
 }
 
 /// In which way something differs.
