@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Name of the only object of this kind.
 pub const NAME: &str = "machine-config-controller";
 
+/// Annotation that says whether nodes are to take up a new certificate authority of the API server: `true` or `false`.
+pub const ROTATION: &str = "machineconfiguration.openshift.io/service-ca-rotate";
+
 /// Key of `images` under which the operator's own image is found.
 pub const OPERATOR_IMAGE_KEY: &str = "machineConfigOperator";
 
