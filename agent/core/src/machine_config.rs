@@ -9,7 +9,7 @@ use crate::malformed::{self, Malformed};
 /// The desired or current configuration of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineConfig {
-    /// `metadata.name`.
+    /// What its cluster calls it: `metadata.name`, or in a hosted cluster the hash of what was mounted.
     pub name: String,
     /// The Ignition config.
     pub ignition: Config,
@@ -19,6 +19,8 @@ pub struct MachineConfig {
     pub os_image: String,
     /// The image that was built for this configuration, where the pool builds its own.
     pub built_image: Option<String>,
+    /// The hash by which a hosted cluster knows it; empty where it is a hosted cluster's and the hash is not known.
+    pub hosted: Option<String>,
     /// `spec.baseOSExtensionsContainerImage`.
     pub extensions_image: String,
     /// `spec.kernelArguments`.
@@ -35,19 +37,35 @@ pub struct MachineConfig {
 /// and in the journal: other agents keep the image in a file of its own.
 const BUILT_IMAGE: &str = "ostler.dev/built-image";
 
+/// The annotation by which a document carries the hash that a hosted cluster knows it by. Other agents keep it only on the
+/// Node.
+const HOSTED_HASH: &str = "ostler.dev/hosted-hash";
+
 /// Makes a document carry the image that was built for it, or none.
 pub fn set_built_image(document: &mut Value, image: Option<&str>) {
+    carry(document, BUILT_IMAGE, image);
+}
+
+/// Makes a document carry the hash by which a hosted cluster knows it, or none.
+pub fn set_hosted_hash(document: &mut Value, hash: Option<&str>) {
+    carry(document, HOSTED_HASH, hash);
+}
+
+fn carry(document: &mut Value, key: &str, value: Option<&str>) {
     let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-        annotations.remove(BUILT_IMAGE);
+        annotations.remove(key);
         if annotations.is_empty() {
             metadata.remove("annotations");
         }
     }
-    let Some(image) = image else { return };
-    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    let Some(value) = value else { return };
+    let annotations = metadata.entry("annotations").or_insert(Value::Null);
+    if annotations.is_null() {
+        *annotations = Value::Object(serde_json::Map::new());
+    }
     if let Some(annotations) = annotations.as_object_mut() {
-        annotations.insert(BUILT_IMAGE.to_owned(), Value::from(image));
+        annotations.insert(key.to_owned(), Value::from(value));
     }
 }
 
@@ -96,6 +114,7 @@ impl MachineConfig {
             validity: Ok(()),
             os_image: String::new(),
             built_image: None,
+            hosted: None,
             extensions_image: String::new(),
             kernel_arguments: Vec::new(),
             kernel_type: String::new(),
@@ -124,9 +143,11 @@ impl MachineConfig {
 
     /// Takes the cluster's object.
     pub fn from_api(object: api::MachineConfig) -> Result<Self, ConfigError> {
-        let name = object.metadata.name.unwrap_or_default();
-        let built_image = object.metadata.annotations.and_then(|mut annotations| annotations.remove(BUILT_IMAGE));
-        let built_image = built_image.filter(|image| !image.is_empty());
+        let mut annotations = object.metadata.annotations.unwrap_or_default();
+        let built_image = annotations.remove(BUILT_IMAGE).filter(|image| !image.is_empty());
+        let hosted = annotations.remove(HOSTED_HASH);
+        let hash = hosted.clone().filter(|hash| !hash.is_empty());
+        let name = hash.or(object.metadata.name).unwrap_or_default();
         let source = match Source::parse(object.spec.config) {
             Ok(source) => source,
             Err(source) => return Err(ConfigError::Ignition { name, source }),
@@ -137,6 +158,7 @@ impl MachineConfig {
             ignition: source.into_config(),
             os_image: built_image.clone().unwrap_or(object.spec.os_image_url),
             built_image,
+            hosted,
             extensions_image: object.spec.base_os_extensions_container_image,
             kernel_arguments: object.spec.kernel_arguments,
             kernel_type: object.spec.kernel_type,
@@ -183,6 +205,19 @@ mod tests {
         assert_eq!(document, plain);
         let config = MachineConfig::from_document(document).unwrap();
         assert_eq!((config.os_image.as_str(), config.built_image), ("base", None));
+    }
+
+    #[test]
+    fn a_hosted_clusters_hash_is_the_name_where_it_is_known() {
+        let plain = json!({"metadata": {"name": "a"}, "spec": {}});
+        for (hash, name) in [(Some("1f"), "1f"), (Some(""), "a"), (None, "a")] {
+            let mut document = plain.clone();
+            set_hosted_hash(&mut document, hash);
+            let config = MachineConfig::from_document(document.clone()).unwrap();
+            assert_eq!((config.name.as_str(), config.hosted.as_deref()), (name, hash));
+            set_hosted_hash(&mut document, None);
+            assert_eq!(document, plain);
+        }
     }
 
     #[test]

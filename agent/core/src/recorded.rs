@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::machine_config::{ConfigError, MachineConfig, set_built_image};
+use crate::machine_config::{ConfigError, MachineConfig, set_built_image, set_hosted_hash};
 use crate::secret::Secret;
 
 /// A configuration and its compact JSON, which holds everything that was given, known or not.
@@ -33,11 +33,14 @@ impl Recorded {
         Self::new(MachineConfig::empty(), Secret::default())
     }
 
-    /// Its text as other agents know it: without the image that was built for it, which they keep apart.
+    /// Its text as other agents know it: without the image that was built for it and the hash that a hosted cluster knows
+    /// it by, which they keep apart.
     pub fn plain(&self) -> Arc<Secret<Vec<u8>>> {
-        let carried = self.config.built_image.as_ref().and_then(|_| serde_json::from_slice(self.json.expose()).ok());
+        let carries = self.config.built_image.is_some() || self.config.hosted.is_some();
+        let carried = if carries { serde_json::from_slice(self.json.expose()).ok() } else { None };
         let Some(mut document): Option<Value> = carried else { return Arc::clone(&self.json) };
         set_built_image(&mut document, None);
+        set_hosted_hash(&mut document, None);
         Arc::new(Secret::new(document.to_string().into_bytes()))
     }
 
@@ -68,10 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn the_image_that_was_built_for_it_is_kept_apart_for_others() {
+    fn the_image_that_was_built_for_it_and_its_hash_are_kept_apart_for_others() {
         let given = json!({"metadata": {"name": "rendered-worker-1"}, "spec": {"unknown": [1]}});
         let mut carrying = given.clone();
         set_built_image(&mut carrying, Some("built"));
+        set_hosted_hash(&mut carrying, Some("1f"));
         let recorded = Recorded::from_document(carrying).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(recorded.plain().expose()).unwrap(), given);
         assert_eq!(recorded.image().expose(), b"built");

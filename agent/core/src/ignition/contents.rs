@@ -125,7 +125,7 @@ fn decoded(source: &str, limits: Limits) -> Result<Vec<u8>, ContentsError> {
 }
 
 /// Unpacks every member of the stream, as Go does, and gives up at the first byte beyond the limits.
-fn gunzip(packed: &[u8], limits: Limits) -> Result<Vec<u8>, ContentsError> {
+pub(crate) fn gunzip(packed: &[u8], limits: Limits) -> Result<Vec<u8>, ContentsError> {
     let plausible = packed.len().saturating_mul(limits.ratio).max(RATIO_EXEMPT);
     let most = plausible.min(limits.bytes);
     let beyond = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::malformed::Malformed;
 
+pub(crate) use contents::gunzip;
 pub use contents::{ContentsError, Limits};
 pub use data_url::DataUrlError;
 pub use model::{Config, Dropin, File, Owner, Resource, Unit, User};
