@@ -1,8 +1,13 @@
-//! What a change causes on a node that has not joined yet, where no policy can be read: a fixed table.
+//! A node that has not joined yet: what it is to be, and what a change causes where no policy can be read, by a fixed
+//! table.
 //!
-//! The same table serves hosted clusters, whose nodes have no MachineConfiguration.
+//! That table serves hosted clusters, whose nodes have no MachineConfiguration.
+
+mod target;
 
 use serde::{Serialize, Serializer};
+
+pub use target::{Target, target};
 
 use crate::diff::Diff;
 use crate::disruption::{self, Cause, Subject};

@@ -1,6 +1,7 @@
 //! What is known of the machine when a plan is made.
 
 use crate::machine_config::MachineConfig;
+use crate::os::behind::Behind;
 
 /// One snapshot of the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,11 +12,13 @@ pub struct Observed {
     pub install_time: Option<MachineConfig>,
     /// Whether a person has asked for the update to be forced on this machine.
     pub forced: bool,
+    /// How its operating system is not the one of its configuration, where somebody left it so.
+    pub behind: Option<Behind>,
 }
 
 impl Observed {
     /// A machine of which only its configuration is known.
     pub const fn configured(current: MachineConfig) -> Self {
-        Self { current, install_time: None, forced: false }
+        Self { current, install_time: None, forced: false, behind: None }
     }
 }

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bootstrap::Bootstrap;
+use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::os::state::OsState;
+use crate::rival::Rival;
 use crate::transaction::{Finished, Open, OrderedRestart, Phase, Rejected, Trial};
 
 /// The state of one machine, or of one root directory.
@@ -12,6 +15,9 @@ use crate::transaction::{Finished, Open, OrderedRestart, Phase, Rejected, Trial}
 pub struct Status {
     /// The configuration the machine is in, by its own record.
     pub config: Option<String>,
+    /// Whether that is the hash by which a hosted cluster knows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosted: bool,
     /// The OS image that was built for it, where there is one.
     pub image: Option<String>,
     /// The configuration a rollback leads to.
@@ -44,4 +50,24 @@ pub struct Status {
     pub os_unknown: Option<String>,
     /// The kernel arguments that its configuration put on the line.
     pub own_kargs: Vec<String>,
+    /// Another agent that runs on it: nothing is changed while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rival: Option<Rival>,
+    /// What it is to be introduced to its cluster with, while that has not happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<Bootstrap>,
+    /// That its configuration is somebody else's work, which has yet to be looked at as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited: Option<Inherited>,
+    /// How its operating system is not the one of its configuration, where somebody left it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
+}
+
+/// A configuration that another agent has brought the machine into.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inherited {
+    /// Why its record cannot be read, where it cannot.
+    pub unreadable: Option<String>,
 }

@@ -4,6 +4,7 @@
 //! the host, and an [`order`] is carried out there.
 
 pub mod backend;
+pub mod behind;
 pub mod boot_mark;
 pub mod bootc_status;
 pub mod bootloader;
@@ -12,6 +13,7 @@ pub mod goal;
 pub mod image;
 pub mod manifest;
 pub mod mirrors;
+pub mod nics;
 pub mod order;
 pub mod preflight;
 pub mod release;

@@ -340,7 +340,10 @@ fn on_boot_image(facts: &Facts) -> Option<Finding> {
     let allowed =
         releases.decision.as_ref().is_ok_and(|decision| decision.allows(target) && image.abs_diff(target) == 1);
     let severity = if releases.first_boot && !allowed { Severity::Refusal } else { Severity::Note };
-    let remedy = format!("install new machines of this pool from a boot image of RHEL {target}");
+    let mut remedy = format!("install new machines of this pool from a boot image of RHEL {target}");
+    if severity == Severity::Refusal && image.abs_diff(target) == 1 {
+        remedy.push_str(&format!(", or allow this one with a line \"allow-major {target}\" in {DECISION_PATH}"));
+    }
     Some(finding(severity, "the boot image", cause, &remedy))
 }
 

@@ -61,4 +61,7 @@ pub struct Installed {
     /// Packages of the image removed by request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removals: Vec<String>,
+    /// Packages that somebody put in or replaced from files of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local: Vec<String>,
 }

@@ -114,7 +114,7 @@ pub fn undo(observed: &Observed, desired: &Desired) -> Result<Plan, Refusal> {
 
 fn difference<'a>(observed: &'a Observed, desired: &'a Desired) -> Diff<'a> {
     let mut diff = Diff::between(&observed.current, &desired.target);
-    diff.parts.os_update |= observed.forced;
+    diff.parts.os_update |= observed.forced || observed.behind.is_some();
     diff
 }
 
@@ -146,8 +146,8 @@ fn steps_for(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<
     };
     let files = files::steps(diff, target, &sizes, &desired.rules);
     let mut steps = Vec::new();
-    if current != target || observed.forced {
-        steps.extend(stage_os(current, target, diff.parts, kernel_type));
+    if current != target || observed.forced || observed.behind.is_some() {
+        steps.extend(stage_os(observed, target, diff.parts, kernel_type));
         steps.extend(drain.is_needed().then_some(Step::Drain));
         steps.extend(files.writes);
         steps.extend(units::steps(diff, target));
@@ -181,14 +181,19 @@ fn kernel_type(target: &MachineConfig) -> Result<KernelType, Refusal> {
     KernelType::parse(&target.kernel_type).map_err(|unknown| Refusal::KernelType { name: unknown.name })
 }
 
-fn stage_os(old: &MachineConfig, new: &MachineConfig, parts: Parts, kernel_type: KernelType) -> Option<Step> {
+/// Arguments that never got onto the line are not there to be kept.
+fn stage_os(observed: &Observed, new: &MachineConfig, parts: Parts, kernel_type: KernelType) -> Option<Step> {
+    let mut old: Vec<String> = observed.current.kernel_arguments.iter().flat_map(|entry| kargs::split(entry)).collect();
+    if let Some(behind) = &observed.behind {
+        old = kargs::without(&old, &behind.lacking);
+    }
     parts.os().then(|| {
         Step::StageOs(Deployment {
             image: new.os_image.clone(),
             kernel_type,
             extensions: new.extensions.clone(),
             extensions_image: new.extensions_image.clone(),
-            kernel_arguments: kargs::Change::between(&old.kernel_arguments, &new.kernel_arguments),
+            kernel_arguments: kargs::Change::between(&old, &new.kernel_arguments),
         })
     })
 }

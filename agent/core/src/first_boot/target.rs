@@ -1,0 +1,86 @@
+//! What a machine is to be brought into at its first boot, from the two files that its installation left.
+
+use serde_json::Value;
+
+use crate::machine_config::MachineConfig;
+
+/// Ends the name of a configuration of which only the operating system is known. It is another one than the one of that
+/// name: nobody must take a machine for being in that.
+const WITHOUT_FILES: &str = "-without-files";
+
+/// What to bring the machine into, and what is worth knowing of that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The MachineConfig.
+    pub document: Value,
+    /// Its name.
+    pub name: String,
+    /// What of the files could not be used.
+    pub complaint: Option<String>,
+}
+
+/// Takes the configuration that was served, which is whole. Where it is of no use, `encapsulated` still says which
+/// operating system is wanted: it is the same without an Ignition config.
+pub fn target(served: Result<Value, String>, encapsulated: Result<Value, String>) -> Result<Target, String> {
+    let served = served.and_then(named);
+    let encapsulated = encapsulated.and_then(named);
+    match (served, encapsulated) {
+        (Ok((name, _)), Ok((other, _))) if name != other => {
+            Err(format!("the machine was installed with {name}, and is to complete its first boot in {other}"))
+        }
+        (Ok((name, document)), encapsulated) => Ok(Target { document, name, complaint: encapsulated.err() }),
+        (Err(complaint), Ok((name, document))) => {
+            let name = format!("{name}{WITHOUT_FILES}");
+            Ok(Target { document: renamed(document, &name), name, complaint: Some(complaint) })
+        }
+        (Err(served), Err(encapsulated)) => Err(format!("{served}; {encapsulated}")),
+    }
+}
+
+fn named(document: Value) -> Result<(String, Value), String> {
+    // Causes may quote the file.
+    let config = MachineConfig::from_document(document.clone()).map_err(|error| error.to_string())?;
+    if config.name.is_empty() {
+        return Err("the MachineConfig has no name".to_owned());
+    }
+    Ok((config.name, document))
+}
+
+fn renamed(mut document: Value, name: &str) -> Value {
+    if let Some(slot) = document.pointer_mut("/metadata/name") {
+        *slot = Value::from(name);
+    }
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn config(name: &str, files: bool) -> Value {
+        let files = if files { json!([{"path": "/etc/motd", "contents": {"source": "data:,x"}}]) } else { json!([]) };
+        json!({"metadata": {"name": name}, "spec": {
+            "osImageURL": "os", "config": {"ignition": {"version": "3.5.0"}, "storage": {"files": files}},
+        }})
+    }
+
+    #[test]
+    fn the_served_configuration_is_taken_and_one_without_files_never_under_its_name() {
+        let lost = || Err("lost".to_owned());
+        let whole = target(Ok(config("a", true)), Ok(config("a", false))).unwrap();
+        assert_eq!((whole.document, whole.complaint), (config("a", true), None));
+        let alone = target(Ok(config("a", true)), lost()).unwrap();
+        assert_eq!((alone.name.as_str(), alone.complaint), ("a", Some("lost".to_owned())));
+        let bare = target(lost(), Ok(config("a", false))).unwrap();
+        assert_eq!((bare.name.as_str(), &bare.document), ("a-without-files", &config("a-without-files", false)));
+        for (served, encapsulated) in [
+            (lost(), lost()),
+            (Ok(config("a", true)), Ok(config("b", false))),
+            (Ok(json!([])), Ok(json!({"metadata": {}, "spec": {}}))),
+        ] {
+            assert!(target(served, encapsulated).is_err());
+        }
+    }
+}
