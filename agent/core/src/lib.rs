@@ -3,14 +3,18 @@
 //! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses
 //! them. The host crate observes and acts, the daemon wires and tells.
 //!
-//! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`]. What is
+//! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`], [`hosted`]. What is
 //! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
-//! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`], [`certificates`],
+//! [`pinned`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
 //!
-//! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`].
+//! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`],
+//! [`rival`], [`bootstrap`], [`shared_text`].
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod bootstrap;
+pub mod certificates;
 pub mod desired;
 pub mod diff;
 pub mod disruption;
@@ -22,6 +26,7 @@ pub mod file_contexts;
 pub mod first_boot;
 #[cfg(test)]
 mod fixture;
+pub mod hosted;
 pub mod ignition;
 pub mod irreconcilable;
 pub mod kargs;
@@ -33,6 +38,7 @@ pub mod observed;
 pub mod os;
 pub mod os_release;
 pub mod path;
+pub mod pinned;
 pub mod plan;
 pub mod protocol;
 pub mod reconcile;
@@ -40,9 +46,11 @@ pub mod recorded;
 pub mod refusal;
 pub mod registries;
 pub mod reserved;
+pub mod rival;
 pub mod root_path;
 pub mod secret;
 pub mod sensitivity;
+pub mod shared_text;
 pub mod status;
 pub mod step;
 pub mod transaction;

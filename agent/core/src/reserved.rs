@@ -12,6 +12,8 @@ const FILES: &[&str] = &[
     "/usr/local/bin/ostler-applier",
     "/etc/machine-config-daemon/currentconfig",
     "/etc/machine-config-daemon/currentimage",
+    "/etc/machine-config-daemon/ostler-currenthash",
+    "/etc/mcd-currentconfig.json",
 ];
 
 /// Directories that are reserved with everything below them.

@@ -189,6 +189,8 @@ pub enum Phase {
     Services,
     /// The end is made durable.
     Commit,
+    /// Images are pulled ahead of need; of no transaction.
+    Pull,
 }
 
 /// How far a transaction is.

@@ -6,6 +6,7 @@
 use super::proof::Proof;
 use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
+use crate::rival::Rival;
 use crate::status::Status;
 use crate::transaction::{Direction, Open, Purpose, Trial};
 
@@ -70,6 +71,11 @@ pub enum Next {
     Recover,
     /// Take back what only waits for a restart and is not wanted any more.
     Withdraw,
+    /// Take over what another agent has left.
+    TakeOver {
+        /// Whether the node is known to its cluster in its desired configuration.
+        introduced: bool,
+    },
     /// Look at the update to the desired configuration.
     Plan,
     /// Make it.
@@ -97,6 +103,8 @@ pub enum Wait {
     Target,
     /// Another process that is at work on the machine.
     Turn,
+    /// Another agent to leave the node. Until then nothing is changed, and nothing said in the cluster.
+    Rival(Rival),
     /// Somebody to let the update go on.
     Release {
         /// Their words.
@@ -143,7 +151,7 @@ impl Facts<'_> {
 
     /// Whether the machine is where it should be, and nobody asks for more.
     fn is_in_place(&self, desired: &ConfigRef) -> bool {
-        self.current().as_ref() == Some(desired) && !self.machine.forced
+        self.current().as_ref() == Some(desired) && !self.machine.forced && self.machine.behind.is_none()
     }
 
     fn rejection(&self, desired: &ConfigRef) -> Option<Trouble> {
@@ -159,14 +167,18 @@ impl Facts<'_> {
 
 /// Decides what is next.
 pub fn decide(facts: &Facts<'_>) -> Decision {
+    if let Some(rival) = &facts.machine.rival {
+        return going(Next::Wait(Wait::Rival(rival.clone())), Phase::Considering);
+    }
     let decision = decide_alone(facts);
     // What was interrupted is ended at once, but who is about to be heard may want something else than a restart.
-    let drastic = matches!(decision.next, Next::Reboot { .. } | Next::GiveUp { .. });
+    let drastic = matches!(decision.next, Next::Reboot { .. } | Next::GiveUp { .. } | Next::TakeOver { .. });
     if drastic && !facts.heard { Decision { next: Next::Wait(Wait::Target), ..decision } } else { decision }
 }
 
 fn decide_alone(facts: &Facts<'_>) -> Decision {
-    unfinished(facts).or_else(|| on_trial(facts)).unwrap_or_else(|| match facts.node.desired() {
+    let begun = unfinished(facts).or_else(|| on_trial(facts)).or_else(|| inherited(facts));
+    begun.unwrap_or_else(|| match facts.node.desired() {
         None => going(Next::Wait(Wait::Target), Phase::Settled),
         Some(desired) if facts.is_in_place(&desired) => in_place(facts, desired),
         Some(desired) => {
@@ -239,8 +251,19 @@ fn on_trial(facts: &Facts<'_>) -> Option<Decision> {
     Some(going(next, Phase::Proving))
 }
 
+/// What another agent has left is looked at as a whole before anything is made of it: it may be between two
+/// configurations, and no difference of the two says where.
+fn inherited(facts: &Facts<'_>) -> Option<Decision> {
+    let inherited = facts.machine.inherited.is_some();
+    inherited.then(|| going(Next::TakeOver { introduced: false }, Phase::Considering))
+}
+
 /// Workloads that had to leave for us come back; those that somebody else keeps away do not.
 fn in_place(facts: &Facts<'_>, current: ConfigRef) -> Decision {
+    // What a node is introduced with is kept until its cluster has it: it is nowhere else.
+    if facts.machine.bootstrap.is_some() && facts.node.current().is_some() {
+        return going(Next::TakeOver { introduced: true }, Phase::Settled);
+    }
     match letting_in(facts, current.config) {
         Some(request) => {
             let next = Next::Wait(Wait::Controller { request: request.text() });

@@ -24,6 +24,13 @@ pub const DESIRED_DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain"
 pub const LAST_APPLIED_DRAIN: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
 /// How many control-plane nodes the cluster has, in a word.
 pub const CONTROL_PLANE_TOPOLOGY: &str = "machineconfiguration.openshift.io/controlPlaneTopology";
+/// Version of the ControllerConfig whose certificates the node has; ours to write.
+pub const SYNCED_CONTROLLER_CONFIG: &str =
+    "machineconfiguration.openshift.io/lastSyncedControllerConfigResourceVersion";
+/// Whether the rotation of the API server's authority was last seen to be asked for; ours to write.
+pub const OBSERVED_ROTATION: &str = "machineconfiguration.openshift.io/lastObservedServerCAAnnotation";
+/// What to do about drift on this node. People write it.
+pub const DRIFT_POLICY: &str = "ostler.dev/drift-policy";
 /// Stops the next update before its drain; the value says why. People write it.
 pub const HOLD: &str = "ostler.dev/hold";
 /// That the node was cordoned by somebody else when we asked for its drain, so that it is not ours to uncordon.

@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub mod decide;
+pub mod duties;
 pub mod keys;
 pub mod notice;
 pub mod proof;
@@ -15,6 +16,7 @@ pub mod view;
 
 pub use backoff::Backoff;
 pub use decide::{Abilities, Decision, Facts, Next, Outlook, Wait, decide};
+pub use duties::Duties;
 pub use notice::{EventKind, Notice, Weight};
 pub use proof::Proof;
 pub use publication::{Gates, IrreconcilableWrite, StatusChange, annotations, status};

@@ -207,6 +207,117 @@ pub enum Notice {
         /// Why.
         reason: String,
     },
+    /// A duty beside updates could not be done for the moment.
+    DutyDelayed {
+        /// Which.
+        duty: String,
+        /// Why.
+        reason: String,
+        /// How often it was tried.
+        attempt: u32,
+        /// In how many seconds it is tried again.
+        seconds: u64,
+    },
+    /// A duty beside updates cannot be done as it is asked for.
+    DutyRefused {
+        /// Which.
+        duty: String,
+        /// Why.
+        reason: String,
+    },
+    /// The machine's files are watched.
+    DriftWatched {
+        /// The configuration that they are compared with.
+        config: String,
+    },
+    /// The machine's files cannot be watched, and are only looked at now and then.
+    DriftUnwatched {
+        /// Why.
+        reason: String,
+    },
+    /// The machine differs from its configuration.
+    DriftFound {
+        /// The configuration.
+        config: String,
+        /// In how many ways.
+        count: usize,
+        /// In which, as far as it can be told in a line.
+        words: String,
+    },
+    /// What differed was put right.
+    DriftRepaired {
+        /// The configuration.
+        config: String,
+        /// How many differences.
+        count: usize,
+    },
+    /// What is put right is changed again and again.
+    DriftFought {
+        /// The configuration.
+        config: String,
+        /// How often it was put right.
+        repairs: u32,
+        /// In how many seconds it is put right again.
+        seconds: u64,
+    },
+    /// The machine agrees with its configuration again.
+    DriftGone {
+        /// The configuration.
+        config: String,
+    },
+    /// Certificates or credentials of the cluster were renewed on the machine.
+    CertificatesWritten {
+        /// How many files.
+        count: usize,
+    },
+    /// The kubelet was restarted so that it trusts the API server's new certificate authority.
+    KubeletRestarted {
+        /// Why.
+        reason: String,
+    },
+    /// The kubelet does not say that it is well.
+    KubeletUnwell {
+        /// How often in a row.
+        failures: u32,
+    },
+    /// The kubelet says again that it is well.
+    KubeletWell,
+    /// Images are pulled ahead of need.
+    PrefetchBegun {
+        /// How many.
+        images: usize,
+    },
+    /// All images that are to be kept on this node are there.
+    ImagesPinned {
+        /// How many.
+        images: usize,
+    },
+    /// Images that are to be kept on this node cannot be had.
+    PrefetchFailed {
+        /// Why.
+        reason: String,
+    },
+    /// The names of network devices were made to last.
+    NicNamesKept {
+        /// How many kernel arguments that took.
+        arguments: usize,
+    },
+    /// A machine-config-daemon runs on this node.
+    RivalFound {
+        /// Its process.
+        pid: u32,
+        /// What it is.
+        what: String,
+    },
+    /// No machine-config-daemon runs on this node any more.
+    RivalGone,
+    /// What a machine-config-daemon left was taken over.
+    TakenOver {
+        /// The configuration that the machine is in.
+        config: String,
+        /// What was found.
+        words: String,
+    },
 }
 
 mod words;
@@ -260,6 +371,25 @@ identifiers! {
     FinalizationFailed: "b0c7b813ae105ed72352fb35333d547c",
     MetricsUnavailable: "63647a8021f343c5a207aa71e7158a96",
     ControlUnavailable: "c1031fcb17544ac1bd708a8bbe36ba0d",
+    DutyDelayed: "6826e0502bb54c4289510c663888501b",
+    DutyRefused: "49fdf4a40385457c9f40f1667b03e011",
+    DriftWatched: "29d44d9d8b4e4db1b3392db6e27c78cb",
+    DriftUnwatched: "784e4dfdb8b543a79ce9368fadb66c79",
+    DriftFound: "e0c10682f2b64268a333c1e3d4d91c6c",
+    DriftRepaired: "003fd9589b884aeab9be67afa2964c5c",
+    DriftFought: "eb863d463e56408899ade395095e82ec",
+    DriftGone: "16e5f38b1d4b468abbe2b12c913bea81",
+    CertificatesWritten: "501599a471f444abbb5505ee9ef768bb",
+    KubeletRestarted: "87c2f95edfb14780bebc7810ceb81ff2",
+    KubeletUnwell: "a088dd1ecd9c424a8b956e8e8437c529",
+    KubeletWell: "e708ad94ff2e4654ae3700ff164c81be",
+    PrefetchBegun: "409281a2d0504cd59d8767d6aec88852",
+    ImagesPinned: "de12be54441549b7b350a2055139eb1e",
+    PrefetchFailed: "996a1c1af0524c86b2e3132ca5bc756d",
+    NicNamesKept: "a654d8c91b334e74a2280e6cba210bde",
+    RivalFound: "a1dc08ea85d14d62bb7fa194b918e9f2",
+    RivalGone: "8949259c10794429a30448fc8b47da71",
+    TakenOver: "b38e1b08d6394eda83c551aa75976d38",
 }
 
 #[cfg(test)]

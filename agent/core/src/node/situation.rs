@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::duties::Duties;
 use super::view::ConfigRef;
 use crate::api::IrreconcilableChange;
+use crate::bootstrap::Bootstrap;
 
 /// Where a node stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,10 @@ pub struct Situation {
     pub irreconcilable: Irreconcilable,
     /// Why the deployment that was staged before the last restart was not finished.
     pub finalization_failure: Option<String>,
+    /// What the node is to be introduced to its cluster with, while that has not happened.
+    pub bootstrap: Option<Bootstrap>,
+    /// What the duties beside updates have to say.
+    pub duties: Duties,
 }
 
 /// How far a node is.
@@ -56,6 +62,11 @@ impl Phase {
     /// Whether the machine is where it should be, whoever has yet to act on that.
     pub const fn is_at_rest(self) -> bool {
         matches!(self, Self::Settled | Self::Completing)
+    }
+
+    /// Whether the machine changes, or is about to go down or to prove itself.
+    pub const fn is_changing(self) -> bool {
+        matches!(self, Self::Executing | Self::Restarting | Self::Proving)
     }
 }
 

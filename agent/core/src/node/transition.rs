@@ -1,6 +1,7 @@
 //! What is worth telling when a node comes to stand elsewhere than before.
 
 use super::decide::{Next, Wait};
+use super::duties::DriftSummary;
 use super::notice::Notice;
 use super::situation::{DrainRequest, Phase, Situation};
 
@@ -30,7 +31,9 @@ pub fn transitions(before: Option<&Situation>, stand: &Stand<'_>) -> Vec<Notice>
         notices.push(Notice::Held { config: desired(now), reason: reason.clone() });
     }
     notices.extend(asked(before, now));
-    if let Some(trouble) = &now.trouble
+    // Drift is told by who looks after it, and nothing is refused for it.
+    let drift = now.duties.drift.as_ref().map(DriftSummary::trouble);
+    if let Some(trouble) = now.trouble.as_ref().filter(|trouble| drift.as_ref() != Some(trouble))
         && before.and_then(|before| before.trouble.as_ref()) != Some(trouble)
     {
         notices.push(Notice::Refused { config: desired(now), reason: trouble.reason.clone() });
@@ -99,6 +102,8 @@ mod tests {
             drain: None,
             irreconcilable: Irreconcilable::Untold,
             finalization_failure: None,
+            bootstrap: None,
+            duties: crate::node::Duties::default(),
         }
     }
 
@@ -146,6 +151,18 @@ mod tests {
             assert_eq!(told(before, now, false), *expected, "{now:?}");
             before = Some(now);
         }
+    }
+
+    #[test]
+    fn drift_is_no_refusal() {
+        let drift = DriftSummary { config: "a".to_owned(), count: 1, words: "x".to_owned(), since: 1 };
+        let mut drifted = Situation { trouble: Some(drift.trouble()), ..at(Phase::Settled, "a", "a") };
+        drifted.duties.drift = Some(drift);
+        let before = at(Phase::Settled, "a", "a");
+        assert!(told(Some(&before), &drifted, true).is_empty());
+        assert!(told(Some(&drifted), &before, true).is_empty());
+        drifted.trouble = Some(Trouble { kind: TroubleKind::Degraded, reason: "no".to_owned() });
+        assert_eq!(told(Some(&before), &drifted, true), ["Refused"]);
     }
 
     #[test]

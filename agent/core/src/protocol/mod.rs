@@ -13,11 +13,15 @@ pub use frame::{FrameError, HEADER_BYTES, MAX_FRAME, decode, encode, length};
 pub use sealed::Sealed;
 
 use crate::api::StorageOverride;
+use crate::certificates::Delivered;
 use crate::desired::{self, Desired};
 use crate::disruption::{PolicyFile, PolicyFileError};
-use crate::drift::Drift;
+use crate::drift::{Drift, Subject};
+use crate::kargs;
 use crate::machine_config::MachineConfig;
+use crate::os::behind::Behind;
 use crate::os::bootloader;
+use crate::pinned;
 use crate::reconcile::Overrides;
 use crate::status::Status;
 use crate::step::Step;
@@ -71,6 +75,8 @@ pub enum Request {
         /// The earliest configuration that is known.
         config: Sealed,
     },
+    /// Make the names of network interfaces stay, once per boot.
+    PersistNics,
     /// Restart the machine, or only say how.
     Reboot {
         /// Only say how.
@@ -87,10 +93,88 @@ pub enum Request {
     },
     /// How does the machine say it is?
     Status,
+    /// Take over what another agent has left, so that nothing of it is half done.
+    TakeOver(TakeOver),
+    /// Leave the machine so that the other agent can begin with it, or only say what is in the way.
+    HandBack {
+        /// Only say.
+        check: bool,
+    },
+    /// Remember how far the first boot is.
+    FirstBoot {
+        /// How far.
+        stage: FirstBoot,
+    },
     /// How does the machine differ from its configuration?
     Drift,
     /// Make it agree again.
-    Repair,
+    Repair {
+        /// In these subjects; in all where none is named.
+        only: Vec<Subject>,
+    },
+    /// Put the cluster's certificates and credentials where they belong, and finish what an earlier such request left.
+    Certificates {
+        /// [`Given`](crate::certificates::Given) by the cluster; nothing to only finish.
+        given: Option<Sealed>,
+    },
+    /// The kubelet does not trust the API server any more: have it ask for new credentials, if it was only waiting to.
+    Rebootstrap,
+    /// Pull these images and have them kept, and no others.
+    ///
+    /// Ends when nobody waits for it any more; asking again goes on where it ended.
+    Pin(pinned::Order),
+}
+
+impl Request {
+    /// Whether the machine, or what is recorded of it, may be another afterwards. What is not known to only look does.
+    pub const fn changes(&self) -> bool {
+        !matches!(
+            self,
+            Self::Observe
+                | Self::Check(_)
+                | Self::Rollback { check: true, .. }
+                | Self::HandBack { check: true }
+                | Self::Reboot { check: true, .. }
+                | Self::Bootloader { action: None, .. }
+                | Self::Bootloader { accepted: false, .. }
+                | Self::Status
+                | Self::Drift
+        )
+    }
+}
+
+/// What is known from outside of a machine that is taken over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TakeOver {
+    /// The configuration that it should be in; of use only where its own record cannot be read.
+    pub config: Option<Sealed>,
+    /// Whether the other agent has announced a restart that it did not live to see.
+    pub restart: bool,
+    /// Whether the cluster knows the node in its desired configuration, so that its introduction is over.
+    pub introduced: bool,
+}
+
+/// How far a first boot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FirstBoot {
+    /// It begins.
+    Begins,
+    /// Only a restart is left.
+    Restarts,
+    /// It is over.
+    Ends,
+}
+
+/// What was taken over, or handed back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Handed {
+    /// The configuration that the machine is in.
+    pub config: String,
+    /// What was found and put right, in words; nothing where all was in order.
+    pub done: Vec<String>,
 }
 
 /// A change that the sender has planned.
@@ -156,6 +240,15 @@ pub enum Reply {
         /// Its name.
         config: String,
     },
+    /// To [`Request::TakeOver`].
+    TakenOver(Handed),
+    /// To [`Request::HandBack`].
+    HandedBack(Handed),
+    /// To [`Request::PersistNics`]: these kernel arguments come and go with the next restart.
+    NicsPersisted {
+        /// They.
+        change: kargs::Change,
+    },
     /// To [`Request::Reboot`].
     Restart(Restart),
     /// To [`Request::Bootloader`], and what it is then.
@@ -166,6 +259,10 @@ pub enum Reply {
     Status(Box<Status>),
     /// To [`Request::Drift`].
     Drift(Vec<Drift>),
+    /// To [`Request::Certificates`] and [`Request::Rebootstrap`].
+    Certificates(Delivered),
+    /// To [`Request::Pin`].
+    Pinned(pinned::Report),
     /// It could not be done.
     Failed(Failure),
 }
@@ -185,6 +282,9 @@ pub struct Observation {
     pub previous: Option<Sealed>,
     /// Whether a person has asked for the next update to be forced.
     pub forced: bool,
+    /// How its operating system is not the one of its configuration, where somebody left it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
     /// Whether this is a running machine and not only its files.
     pub live: bool,
     /// Whether a transaction has to be recovered first.

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
+use crate::bootstrap::Bootstrap;
 use crate::node::keys;
+use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
+use crate::rival::Task;
+use crate::status::Inherited;
 use crate::transaction::{OrderedRestart, Rejected};
 
 const BOOT: &str = "boot-2";
@@ -139,6 +143,52 @@ fn a_node_without_work_waits() {
         (Case::to(""), "Wait(Target) Settled"),
         (Case::to("b").machine(|machine| machine.busy = true), "Wait(Turn) Executing"),
         (Case::to("a").drain("uncordon-a", "uncordon-a"), "Wait(Settled) Settled"),
+    ]);
+}
+
+#[test]
+fn whatever_there_is_to_do_waits_for_another_agent_to_go() {
+    let rival = Rival { pid: 7, task: Task::Node };
+    let with = |case: Case| case.machine(|machine| machine.rival = Some(rival.clone()));
+    let interrupted = Case::to("b").machine(|machine| machine.open = Some(open(Purpose::Update, "b", None)));
+    for case in [Case::to("a"), Case::to("b").ready(false), interrupted] {
+        assert_eq!(with(case).decided().next, Next::Wait(Wait::Rival(rival.clone())));
+    }
+}
+
+#[test]
+fn what_another_agent_has_left_is_taken_over_before_anything_is_made_of_it() {
+    let left = |machine: &mut Status| machine.inherited = Some(Inherited::default());
+    let take = "TakeOver { introduced: false } Considering";
+    let interrupted = Case::to("b").machine(|machine| machine.open = Some(open(Purpose::Update, "b", None)));
+    check(vec![
+        (Case::to("a").machine(left), take),
+        (Case::to("b").ready(false).machine(left), take),
+        (Case::to("").machine(left), take),
+        (interrupted.machine(left), "Recover Executing"),
+    ]);
+    let unheard = Case { heard: false, ..Case::to("b").machine(left) };
+    assert_eq!(unheard.line(), "Wait(Target) Considering");
+}
+
+#[test]
+fn a_node_is_introduced_only_when_its_cluster_knows_it_where_it_should_be() {
+    let told = |machine: &mut Status| machine.bootstrap = Some(Bootstrap::default());
+    let known = |case: Case| case.annotated(keys::CURRENT_CONFIG, "a").machine(told);
+    check(vec![
+        (Case::to("a").machine(told), "Wait(Settled) Settled"),
+        (known(Case::to("a")), "TakeOver { introduced: true } Settled"),
+        (known(Case::to("b")), "Plan Considering"),
+    ]);
+}
+
+#[test]
+fn a_machine_whose_operating_system_is_not_its_configurations_is_not_in_place() {
+    let behind = Behind { lacking: Vec::new(), words: "it runs another".to_owned() };
+    let behind = |machine: &mut Status| machine.behind = Some(behind.clone());
+    check(vec![
+        (Case::to("a").machine(behind), "Plan Considering"),
+        (Case::to("a").ready(true).machine(behind), "Wait(Controller { request: \"drain-a\" }) Draining ask drain-a"),
     ]);
 }
 

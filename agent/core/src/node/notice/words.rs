@@ -2,6 +2,8 @@
 
 use super::{EventKind, Notice, Weight};
 
+mod duties;
+
 impl Notice {
     /// How much it matters.
     pub const fn weight(&self) -> Weight {
@@ -16,8 +18,17 @@ impl Notice {
             | Self::ApiLost { .. }
             | Self::TerminationPostponed
             | Self::FinalizationFailed { .. }
-            | Self::MetricsUnavailable { .. } => Weight::Warning,
-            Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } => Weight::Failure,
+            | Self::MetricsUnavailable { .. }
+            | Self::DutyDelayed { .. }
+            | Self::DriftUnwatched { .. }
+            | Self::DriftFound { .. }
+            | Self::DriftFought { .. }
+            | Self::KubeletUnwell { .. }
+            | Self::PrefetchFailed { .. }
+            | Self::RivalFound { .. } => Weight::Warning,
+            Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } | Self::DutyRefused { .. } => {
+                Weight::Failure
+            }
             _ => Weight::Usual,
         }
     }
@@ -40,6 +51,12 @@ impl Notice {
             Self::Done { .. } => Some((Normal, "NodeDone")),
             Self::TerminationPostponed => Some((Warning, "GotSigtermDuringUpdate")),
             Self::FinalizationFailed { .. } => Some((Warning, "FailedFinalization")),
+            Self::DriftWatched { .. } => Some((Normal, "ConfigDriftMonitorStarted")),
+            Self::DriftFound { .. } => Some((Warning, "ConfigDriftDetected")),
+            Self::DriftRepaired { .. } => Some((Normal, "ConfigDriftRepaired")),
+            Self::DutyRefused { .. } => Some((Warning, "DutyRefused")),
+            Self::KubeletRestarted { .. } => Some((Normal, "KubeletRestarted")),
+            Self::PrefetchFailed { .. } => Some((Warning, "PrefetchFailed")),
             _ => None,
         }
     }
@@ -58,14 +75,20 @@ impl Notice {
             | Self::GivenUp { config, .. }
             | Self::Failed { config, .. }
             | Self::Recovered { config, .. }
-            | Self::BaseKept { config } => Some(config),
+            | Self::BaseKept { config }
+            | Self::DriftWatched { config }
+            | Self::DriftFound { config, .. }
+            | Self::DriftRepaired { config, .. }
+            | Self::DriftFought { config, .. }
+            | Self::DriftGone { config }
+            | Self::TakenOver { config, .. } => Some(config),
             _ => None,
         }
     }
 
     /// What to say.
     pub fn message(&self) -> String {
-        self.of_course().or_else(|| self.of_trouble()).unwrap_or_default()
+        self.of_course().or_else(|| self.of_trouble()).or_else(|| duties::message(self)).unwrap_or_default()
     }
 
     fn of_course(&self) -> Option<String> {

@@ -1,7 +1,8 @@
 //! What the Node's annotations have to become. The controller counts nodes by these: it compares names and images as
 //! text, so an image that is not there any more is deleted, never blanked.
 //!
-//! `desiredConfig` is never written here, on no account.
+//! `desiredConfig` is the controller's. It is written here in one case only: a node that its cluster does not know yet, whose
+//! object says neither what it is in nor what it is to be, is introduced with what it was told when it was installed.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,9 @@ pub fn annotations(situation: &Situation, view: &NodeView) -> BTreeMap<&'static 
     let mut wanted = BTreeMap::new();
     state(situation, &mut wanted);
     place(situation, view, &mut wanted);
+    introduce(situation, view, &mut wanted);
     drain(situation, view, &mut wanted);
+    certificates(situation, &mut wanted);
     let change = |(key, wanted): (&'static str, Wanted)| {
         let observed = view.annotations.get(key).map(String::as_str);
         wanted.unlike(observed).map(|change| (key, change))
@@ -86,6 +89,22 @@ fn place(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static 
     }
 }
 
+/// What the node was told when it was installed, as far as nobody has said anything since. What it is in now is its own
+/// record's to say.
+fn introduce(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static str, Wanted>) {
+    let Some(bootstrap) = situation.bootstrap.as_ref().filter(|_| view.current().is_none()) else { return };
+    let mut tell = |key: &'static str| {
+        if let Some(text) = bootstrap.annotation(key).filter(|_| view.annotation(key).is_none()) {
+            wanted.insert(key, Wanted::text(text));
+        }
+    };
+    tell(keys::FIRST_PIVOT_CONFIG);
+    if view.annotation(keys::DESIRED_CONFIG).is_none() {
+        tell(keys::DESIRED_CONFIG);
+        tell(keys::DESIRED_IMAGE);
+    }
+}
+
 /// Whether somebody else had cordoned the node can be told only before the drain is asked for.
 fn drain(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static str, Wanted>) {
     let Some(request) = &situation.drain else { return };
@@ -97,6 +116,14 @@ fn drain(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static 
     if let DrainRequest::Drain { cordoned, .. } = request {
         wanted.insert(keys::CORDONED_BEFORE, if *cordoned { Wanted::text(MARKED) } else { Wanted::Absent });
     }
+}
+
+/// What was not delivered yet is not spoken of: what was said before stays.
+fn certificates(situation: &Situation, wanted: &mut BTreeMap<&'static str, Wanted>) {
+    let certificates = &situation.duties.certificates;
+    let told =
+        [(keys::SYNCED_CONTROLLER_CONFIG, &certificates.synced), (keys::OBSERVED_ROTATION, &certificates.rotation)];
+    wanted.extend(told.into_iter().filter_map(|(key, value)| Some((key, Wanted::text(value.as_deref()?)))));
 }
 
 fn bounded(text: &str) -> String {

@@ -56,6 +56,16 @@ impl<'a> Ledger<'a> {
         unlike.then_some(conditions)
     }
 
+    /// All conditions of those who look after pinned images, and whether any of them differs from what was observed.
+    pub(super) fn others(&self, word: impl Fn(&'static str) -> Word) -> (Vec<Condition>, bool) {
+        self.written(known::types(Writer::Others, self.gates.image_mode).map(|type_| (type_, word(type_))))
+    }
+
+    /// Whether a condition was observed to be anything but False.
+    pub(super) fn is_open(&self, type_: &str) -> bool {
+        self.find(type_).is_some_and(|observed| observed.status != ConditionStatus::False.as_str())
+    }
+
     fn find(&self, type_: &str) -> Option<&'a Condition> {
         self.observed.iter().find(|condition| condition.type_ == type_)
     }

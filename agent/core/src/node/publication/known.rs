@@ -31,6 +31,11 @@ pub(super) const IMAGE_PULLED: &str = "ImagePulledFromRegistry";
 /// Whether the node needs help.
 pub(super) const NODE_DEGRADED: &str = "NodeDegraded";
 
+/// Whether images that are to be kept cannot be had.
+pub(super) const PINNED_DEGRADED: &str = "PinnedImageSetsDegraded";
+/// Whether images that are to be kept are pulled.
+pub(super) const PINNED_PROGRESSING: &str = "PinnedImageSetsProgressing";
+
 /// Reason of a condition of which nothing is known yet.
 pub(super) const NOT_YET_OCCURRED: &str = "NotYetOccurred";
 
@@ -41,7 +46,7 @@ pub(super) enum Writer {
     Daemon,
     /// The controller, and a daemon in some phases.
     Controller,
-    /// Those who look after pinned images.
+    /// Those who look after pinned images: the duty, once it has something to say.
     Others,
 }
 
@@ -71,8 +76,8 @@ const KNOWN: [Known; 17] = [
     Known(UNCORDONED, Writer::Controller, Exists::Always),
     Known(IMAGE_PULLED, Writer::Daemon, Exists::WithImageMode),
     Known(NODE_DEGRADED, Writer::Daemon, Exists::Always),
-    Known("PinnedImageSetsDegraded", Writer::Others, Exists::Always),
-    Known("PinnedImageSetsProgressing", Writer::Others, Exists::Always),
+    Known(PINNED_DEGRADED, Writer::Others, Exists::Always),
+    Known(PINNED_PROGRESSING, Writer::Others, Exists::Always),
 ];
 
 /// The types of a writer, in order.

@@ -3,7 +3,7 @@
 //! Owns the wording, the keys and which of our field managers says what. Refuses to send anything and to remember what
 //! was sent: it compares with the objects as last observed, and gives only what differs from them.
 //!
-//! # Three field managers
+//! # Four field managers
 //! A condition type is in the list of exactly one of our managers, and a manager's list is always whole: server-side
 //! apply deletes what a manager owned alone and does not send again, so a part of a list would delete the rest of it.
 //! The machine-config-controller sends every condition that it has read, so it owns all of them beside us.
@@ -16,16 +16,21 @@
 //!   keeps its observed value. They end with an update, and what was left over ends when one begins. The reason tells
 //!   whether a value is ours: one of a change of the machine that is not under way any more ends as well.
 //! - [`IRRECONCILABLE_MANAGER`] sends the irreconcilable changes, so that keeping them is sending nothing.
+//! - [`PINNED_MANAGER`] sends the two types of pinned images once that duty has something to say, and from then on always
+//!   both. Until then the handover carries them, as it does on a node that never had any pinned images. The list of sets
+//!   is replaced rather than applied: the controller sends the list that it has read with every condition of its own, and
+//!   what it owns beside us could not be taken back by leaving it out.
 //!
 //! The handover goes first, since its need is told from an `Updated` that does not speak of an update yet, and with the
-//! resource version that was observed, since it repeats observed values of others. The other two need no such lock. All
-//! three are forced.
+//! resource version that was observed, since it repeats observed values of others. The others need no such lock. All are
+//! forced.
 //!
 //! A type that has left the known ones because a gate was switched is not sent any more; that is the only deletion.
 
 mod annotations;
 mod conditions;
 mod known;
+mod pinned;
 mod versions;
 mod words;
 
@@ -37,6 +42,7 @@ mod server;
 mod tests;
 
 pub use annotations::annotations;
+pub use pinned::PinnedWrite;
 
 use super::situation::{Irreconcilable, Situation};
 use crate::api::{Condition, IrreconcilableChange, MachineConfigNode, MachineConfigNodeStatus, Time};
@@ -48,6 +54,9 @@ pub const MANAGER: &str = "ostler";
 pub const HANDOVER_MANAGER: &str = "ostler-handover";
 /// Field manager of the irreconcilable changes.
 pub const IRRECONCILABLE_MANAGER: &str = "ostler-irreconcilable";
+
+/// Field manager of what is said about pinned images.
+pub const PINNED_MANAGER: &str = "ostler-pinned";
 
 /// Which of the cluster's features are switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +82,8 @@ pub struct StatusChange {
     pub handover: Option<Vec<Condition>>,
     /// Under [`IRRECONCILABLE_MANAGER`].
     pub irreconcilable: IrreconcilableWrite,
+    /// Under [`PINNED_MANAGER`].
+    pub pinned: PinnedWrite,
 }
 
 /// What to do with the irreconcilable changes.
@@ -95,13 +106,15 @@ pub fn status(situation: &Situation, object: Option<&MachineConfigNode>, gates: 
         own: own(situation, object, gates, &ledger),
         handover: ledger.handover(),
         irreconcilable: irreconcilable(situation, object, gates),
+        pinned: pinned::write(situation, object, &ledger),
     }
 }
 
 impl StatusChange {
     /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
-        self.own.is_none() && self.handover.is_none() && self.irreconcilable == IrreconcilableWrite::Keep
+        let kept = self.irreconcilable == IrreconcilableWrite::Keep && self.pinned == PinnedWrite::default();
+        self.own.is_none() && self.handover.is_none() && kept
     }
 
     /// The status with the change in it, known conditions first and in their order; for nodes without an API server.
@@ -113,7 +126,7 @@ impl StatusChange {
             status.observed_generation = own.observed_generation;
         }
         let sent = self.own.iter().flat_map(|own| &own.conditions).chain(self.handover.iter().flatten());
-        for condition in sent {
+        for condition in sent.chain(self.pinned.conditions.iter().flatten()) {
             match status.conditions.iter_mut().find(|stored| stored.type_ == condition.type_) {
                 Some(stored) => stored.clone_from(condition),
                 None => status.conditions.push(condition.clone()),
@@ -124,6 +137,9 @@ impl StatusChange {
             IrreconcilableWrite::Keep => {}
             IrreconcilableWrite::Set(changes) => status.irreconcilable_changes.clone_from(changes),
             IrreconcilableWrite::Clear => status.irreconcilable_changes.clear(),
+        }
+        if let Some(sets) = &self.pinned.sets {
+            status.pinned_image_sets.clone_from(sets);
         }
         status
     }

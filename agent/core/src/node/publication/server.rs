@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::jiff::Timestamp;
 
 use super::known::{NOT_YET_OCCURRED, Writer};
-use super::{Gates, HANDOVER_MANAGER, MANAGER, StatusChange, known, status};
-use crate::api::machine_config_node::SpecConfigVersion;
+use super::{Gates, HANDOVER_MANAGER, MANAGER, PINNED_MANAGER, StatusChange, known, status};
+use crate::api::machine_config_node::{PinnedImageSetProgress, SpecConfigVersion};
 use crate::api::{Condition, MachineConfigNode, MachineConfigNodeSpec, MachineConfigNodeStatus, NameRef, Time};
 use crate::node::situation::Situation;
 
@@ -58,6 +58,11 @@ impl Server {
             own.check().unwrap();
             self.apply(MANAGER, &own.conditions);
         }
+        if let Some(conditions) = &change.pinned.conditions {
+            self.apply(PINNED_MANAGER, conditions);
+        }
+        let before = self.object.status.clone().unwrap_or_default().pinned_image_sets;
+        assert_rising(&before, change.pinned.sets.as_deref().unwrap_or_default());
         let merged = change.applied_to(&self.object.status.clone().unwrap_or_default());
         let conditions = self.conditions();
         self.object.status = Some(MachineConfigNodeStatus { conditions, ..merged });
@@ -111,6 +116,22 @@ impl Server {
     /// Types that are not False.
     pub(super) fn open(&self) -> Vec<String> {
         self.conditions().into_iter().filter(|condition| condition.status != "False").map(|c| c.type_).collect()
+    }
+}
+
+/// What the API server refuses: a generation that becomes less.
+fn assert_rising(before: &[PinnedImageSetProgress], after: &[PinnedImageSetProgress]) {
+    for set in after {
+        let Some(old) = before.iter().find(|old| old.name == set.name) else { continue };
+        let pairs = [
+            (old.desired_generation, set.desired_generation),
+            (old.current_generation, set.current_generation),
+            (old.last_failed_generation, set.last_failed_generation),
+        ];
+        assert!(
+            pairs.into_iter().all(|(old, new)| old.zip(new).is_none_or(|(old, new)| new >= old)),
+            "{old:?} {set:?}"
+        );
     }
 }
 

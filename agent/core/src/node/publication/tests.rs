@@ -11,6 +11,7 @@ use crate::node::situation::{Phase, Trouble, TroubleKind, Update};
 use crate::node::view::ConfigRef;
 
 mod courses;
+mod pinned;
 
 /// A node that is where it is to be.
 pub(super) fn settled(node: &str, config: &str) -> Situation {
@@ -24,6 +25,8 @@ pub(super) fn settled(node: &str, config: &str) -> Situation {
         drain: None,
         irreconcilable: Irreconcilable::Untold,
         finalization_failure: None,
+        bootstrap: None,
+        duties: crate::node::Duties::default(),
     }
 }
 

@@ -131,6 +131,24 @@ fn a_long_reason_is_cut_at_a_character_and_says_so() {
     }
 }
 
+#[test]
+fn a_node_that_its_cluster_does_not_know_is_introduced_once_and_only_where_nobody_has_spoken() {
+    let told = serde_json::json!({
+        keys::CURRENT_CONFIG: "installed", keys::DESIRED_CONFIG: "b", keys::FIRST_PIVOT_CONFIG: "installed",
+        keys::DESIRED_IMAGE: "i", keys::STATE: "Done",
+    });
+    let bootstrap = crate::bootstrap::Bootstrap::parse(told.to_string().as_bytes());
+    let situation = Situation { bootstrap: Some(bootstrap), desired: None, ..settled("worker-0", "a") };
+    let own = ["currentConfig=a", "reason=", "state=Done"];
+    for (observed, expected) in [
+        (view(&[]), vec![own[0], "desiredConfig=b", "desiredImage=i", "firstPivotConfig=installed", own[1], own[2]]),
+        (view(&[(keys::DESIRED_CONFIG, "c")]), vec![own[0], "firstPivotConfig=installed", own[1], own[2]]),
+        (view(&[(keys::CURRENT_CONFIG, "z")]), own.to_vec()),
+    ] {
+        assert_eq!(lines(&situation, &observed), expected, "{observed:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn nothing_is_left_to_send_once_it_is_there(

@@ -1,0 +1,63 @@
+//! What is said of the duties beside updates.
+
+use crate::node::notice::Notice;
+
+/// The words, where the notice is about a duty.
+pub(super) fn message(notice: &Notice) -> Option<String> {
+    of_drift(notice).or_else(|| of_cluster(notice)).or_else(|| of_handover(notice))
+}
+
+fn of_drift(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::DriftWatched { config } => format!("Config Drift Monitor started, watching against {config}"),
+        Notice::DriftUnwatched { reason } => {
+            format!("changes to files cannot be listened for, they are looked for now and then: {reason}")
+        }
+        Notice::DriftFound { config, count, words } => {
+            format!("this node differs from {config} in {count} ways: {words}; see \"ostler drift\"")
+        }
+        Notice::DriftRepaired { config, count } => {
+            format!("{count} differences from {config} were put right, as the drift policy says")
+        }
+        Notice::DriftFought { config, repairs, seconds } => format!(
+            "what differs from {config} was put right {repairs} times and changed again each time; again in {seconds} \
+             seconds; see \"ostler drift\""
+        ),
+        Notice::DriftGone { config } => format!("this node agrees with {config} again"),
+        _ => return None,
+    })
+}
+
+fn of_cluster(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::DutyDelayed { duty, reason, attempt, seconds } => {
+            format!("{duty}: {reason}; tried {attempt} times, again in {seconds} seconds")
+        }
+        Notice::DutyRefused { duty, reason } => format!("{duty}: {reason}"),
+        Notice::CertificatesWritten { count } => format!("{count} files with certificates or credentials were renewed"),
+        Notice::KubeletRestarted { reason } => format!("the kubelet was restarted: {reason}"),
+        Notice::KubeletUnwell { failures } => format!(
+            "the kubelet has not said that it is well {failures} times in a row; see \"systemctl status kubelet\""
+        ),
+        Notice::KubeletWell => "the kubelet says again that it is well".to_owned(),
+        Notice::PrefetchBegun { images } => format!("pulling {images} pinned images ahead of need"),
+        Notice::ImagesPinned { images } => format!("all {images} pinned images are on this node"),
+        Notice::PrefetchFailed { reason } => format!("pinned images cannot be had: {reason}"),
+        Notice::NicNamesKept { arguments } => {
+            format!("the names of network devices were made to last, with {arguments} kernel arguments")
+        }
+        _ => return None,
+    })
+}
+
+fn of_handover(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::RivalFound { pid, what } => format!(
+            "{what} runs on this node as process {pid}, so nothing is changed or said; keep its daemon set away from this \
+             node, or stop ostler"
+        ),
+        Notice::RivalGone => "no machine-config-daemon runs on this node any more".to_owned(),
+        Notice::TakenOver { config, words } => format!("taken over from a machine-config-daemon in {config}: {words}"),
+        _ => return None,
+    })
+}
