@@ -8,12 +8,16 @@
 pub mod accounts;
 pub mod batch;
 pub mod bootloader;
+pub mod certificates;
 pub mod command;
+pub mod cri;
 pub mod disk;
 pub mod journal;
 pub mod machine;
 pub mod originals;
 pub mod os;
+pub mod pinned;
 pub mod reboot;
+pub mod rival;
 pub mod systemd;
 pub mod transaction;

@@ -65,11 +65,15 @@ pub enum Slot {
     Trial,
     /// Configurations that were tried here and given up.
     Rejected,
+    /// The configuration that was taken over from another agent.
+    Charge,
+    /// What was delivered of the cluster's certificates, and what the kubelet has yet to get of them.
+    Certificates,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Previous,
         Self::Next,
         Self::Plan,
@@ -80,6 +84,8 @@ impl Slot {
         Self::Failed,
         Self::Trial,
         Self::Rejected,
+        Self::Charge,
+        Self::Certificates,
     ];
 
     /// The name that its file and its header have.
@@ -95,6 +101,8 @@ impl Slot {
             Self::Failed => "failed",
             Self::Trial => "trial",
             Self::Rejected => "rejected",
+            Self::Charge => "charge",
+            Self::Certificates => "certificates",
         }
     }
 }

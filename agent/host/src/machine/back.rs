@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
 
 use super::draft::{Action, Draft, Enablement, Password};
 use super::forward::MASK;
 use super::origin::Origin;
-use super::place::{self, CURRENT_CONFIG};
+use super::place;
+use super::record;
 use super::wanted::Wanted;
 use crate::disk::RootPath;
 use crate::originals::Standing;
@@ -40,7 +40,13 @@ pub(super) fn draft(journey: &Journey<'_>, origin: &Origin, wanted: &Wanted<'_>)
             Step::SetPassword { user } | Step::LockPassword { user } => {
                 draft.passwords.push(password(user, origin, wanted));
             }
-            Step::RecordConfig { .. } => record(&mut draft, &origin.recorded, wanted)?,
+            Step::RecordConfig { .. } => {
+                if let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
+                    && !origin.recorded.is_empty()
+                {
+                    draft.write.write(wanted.record(path, origin.recorded.plain())?);
+                }
+            }
             other => services(&mut draft, other),
         }
     }
@@ -52,13 +58,6 @@ fn password(user: &str, origin: &Origin, wanted: &Wanted<'_>) -> Password {
     let kept = origin.passwords.iter().find(|kept| kept.user == user);
     let hash = kept.map(|kept| kept.hash.clone()).or_else(|| wanted.hash(user).cloned());
     Password { user: user.to_owned(), hash, day: kept.and_then(|kept| kept.day) }
-}
-
-fn record(draft: &mut Draft, target: &Recorded, wanted: &Wanted<'_>) -> Result<(), Trouble> {
-    if !target.is_empty() {
-        draft.write.write(wanted.record(CURRENT_CONFIG, target.plain())?);
-    }
-    Ok(())
 }
 
 /// The machine never ran on the new configuration, so it need not restart to leave it.

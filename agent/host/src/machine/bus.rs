@@ -25,6 +25,16 @@ impl Systemd {
         Ok(Self { address: address.map(str::to_owned), limits, bus: RefCell::new(Some(bus)) })
     }
 
+    /// Stops a service and waits until it has stopped; one that is not there has.
+    pub fn stop_unit(&self, unit: &str) -> Result<(), ManagerError> {
+        self.ask("stop", unit, |bus| bus.stop_unit(unit))
+    }
+
+    /// Starts a service, however often it failed before, and waits until it is up.
+    pub fn start_unit(&self, unit: &str) -> Result<(), ManagerError> {
+        self.ask("start", unit, |bus| bus.reset_failed(unit).and_then(|()| bus.start_unit(unit)))
+    }
+
     fn ask<T>(
         &self,
         action: &'static str,

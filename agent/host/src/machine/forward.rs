@@ -7,7 +7,8 @@ use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
 
 use super::draft::{Action, Draft, Enablement, Password};
-use super::place::{self, CURRENT_CONFIG, CURRENT_IMAGE};
+use super::place;
+use super::record;
 use super::wanted::Wanted;
 use crate::disk::{Disk, Kind, RootPath};
 use crate::originals::{self, PackageOwners, Preserve, Restore, Standing};
@@ -55,7 +56,7 @@ impl<D: Disk> Drafting<'_, D> {
                 let hash = self.wanted.hash(user).cloned();
                 draft.passwords.push(Password { user: user.clone(), hash, day: None });
             }
-            Step::RecordConfig { .. } => self.add_record(draft, target)?,
+            Step::RecordConfig { .. } => record::draft(self.disk, self.wanted, target, &mut draft.write)?,
             unit => self.add_unit(draft, unit)?,
         }
         Ok(())
@@ -179,18 +180,6 @@ impl<D: Disk> Drafting<'_, D> {
                 draft.write.write(keys);
             }
         }
-        Ok(())
-    }
-
-    fn add_record(&self, draft: &mut Draft, target: &Recorded) -> Result<(), Trouble> {
-        if target.is_empty() {
-            for path in [CURRENT_CONFIG, CURRENT_IMAGE] {
-                draft.write.set(RootPath::new(path).map_err(Trouble::path(path))?, Action::Remove);
-            }
-            return Ok(());
-        }
-        draft.write.write(self.wanted.record(CURRENT_CONFIG, target.plain())?);
-        draft.write.write(self.wanted.record(CURRENT_IMAGE, target.image())?);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ const MOST_CONFIG: u64 = 1 << 20;
 const MOST_CONTEXTS: u64 = 16 << 20;
 
 /// The labels of the policy that the machine uses; `None` on a machine without one.
-pub(super) fn load(disk: &impl Disk) -> Result<Option<FileContexts>, Trouble> {
+pub(crate) fn load(disk: &impl Disk) -> Result<Option<FileContexts>, Trouble> {
     let Some(config) = text(disk, CONFIG, MOST_CONFIG)? else { return Ok(None) };
     let setting = |name: &str| {
         let value = config.lines().filter_map(|line| line.trim().strip_prefix(name)?.strip_prefix('=')).next_back();

@@ -6,12 +6,17 @@
 mod back;
 mod base;
 mod bus;
+mod charge;
 mod draft;
 mod drift;
+mod first_boot;
 mod forward;
-mod labels;
+mod hand_back;
+mod inheritance;
+pub(crate) mod labels;
 mod log;
 mod manager;
+mod nics;
 mod observe;
 mod origin;
 mod os;
@@ -19,6 +24,7 @@ mod place;
 mod prepare;
 mod progress;
 mod proof;
+mod record;
 mod run;
 mod save;
 mod status;
@@ -41,7 +47,10 @@ use crate::os::{OsHost, Told};
 use crate::transaction::{Entry, Journey, Snapshot, Trouble, World};
 
 pub use bus::Systemd;
+pub use first_boot::is_first_boot;
+pub use inheritance::behind;
 pub use manager::{Manager, ManagerError};
+pub use nics::NicNames;
 pub use prepare::Way;
 pub use status::status;
 

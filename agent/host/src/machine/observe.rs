@@ -3,15 +3,16 @@
 use std::io;
 
 use ostler_core::document;
-use ostler_core::machine_config::{MachineConfig, set_built_image};
+use ostler_core::ignition::Config;
+use ostler_core::machine_config::{MachineConfig, set_built_image, set_hosted_hash};
 use ostler_core::reconcile::FORCE_FILE;
 use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
 use ostler_core::transaction::{Direction, Open, Phase};
 
 use super::origin::{Origin, Stored};
-use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, INSTALL_TIME};
-use super::{Machine, base, progress};
+use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, INSTALL_TIME};
+use super::{Machine, base, progress, record};
 use crate::disk::{Disk, Kind, RootPath};
 use crate::journal::{Loaded, Slot, TextId};
 use crate::transaction::{Interrupted, Snapshot, Trouble};
@@ -43,28 +44,48 @@ pub(super) fn read(disk: &impl Disk, path: &'static str) -> Result<Option<Vec<u8
 
 /// The configuration the machine is in, by its own record; until there is one, the one it was installed with.
 pub(super) fn current(disk: &impl Disk) -> Result<Recorded, Trouble> {
-    for path in [CURRENT_CONFIG, INSTALL_TIME] {
-        if let Some(text) = read(disk, path)? {
-            let image = if path == CURRENT_CONFIG { built_image(disk)? } else { None };
-            let found = match image {
-                Some(image) => carrying(&text, &image).and_then(recorded),
-                None => recorded(text),
-            };
-            return found.map_err(|source| Trouble::Record { path, source });
-        }
+    for path in [HOSTED_CONFIG, CURRENT_CONFIG, INSTALL_TIME] {
+        let Some(text) = read(disk, path)? else { continue };
+        let text = match path {
+            HOSTED_CONFIG => {
+                let hash = record::hash(disk, &text)?;
+                carrying(&text, |document| set_hosted_hash(document, Some(&hash)))
+            }
+            CURRENT_CONFIG => match built_image(disk)? {
+                Some(image) => carrying(&text, |document| set_built_image(document, Some(&image))),
+                None => Ok(text),
+            },
+            _ => Ok(text),
+        };
+        let found = text.and_then(recorded).map_err(|source| Trouble::Record { path, source })?;
+        return if path == CURRENT_CONFIG { completed(disk, found) } else { Ok(found) };
     }
     Ok(Recorded::empty())
 }
 
+/// A daemon that completed the first boot recorded a configuration without anything in it, under the name of the one that
+/// was served: that one is meant.
+fn completed(disk: &impl Disk, found: Recorded) -> Result<Recorded, Trouble> {
+    if found.is_empty() || found.config.ignition != Config::default() {
+        return Ok(found);
+    }
+    let served = read(disk, INSTALL_TIME)?.and_then(|text| {
+        let mut document = document::parse(&text).ok()?;
+        set_built_image(&mut document, found.config.built_image.as_deref());
+        Recorded::from_document(document).ok()
+    });
+    Ok(served.filter(|served| served.config.name == found.config.name).unwrap_or(found))
+}
+
 /// The image that was built for the configuration, which is recorded beside it.
-pub(super) fn built_image(disk: &impl Disk) -> Result<Option<String>, Trouble> {
+fn built_image(disk: &impl Disk) -> Result<Option<String>, Trouble> {
     let text = read(disk, CURRENT_IMAGE)?.map(|text| String::from_utf8_lossy(&text).trim().to_owned());
     Ok(text.filter(|image| !image.is_empty()))
 }
 
-fn carrying(text: &[u8], image: &str) -> Result<Vec<u8>, Unreadable> {
+fn carrying(text: &[u8], change: impl FnOnce(&mut serde_json::Value)) -> Result<Vec<u8>, Unreadable> {
     let mut document = document::parse(text)?;
-    set_built_image(&mut document, Some(image));
+    change(&mut document);
     Ok(document.to_string().into_bytes())
 }
 
@@ -86,7 +107,8 @@ impl<D: Disk> Machine<'_, D> {
         let previous = self.origin(Slot::Previous)?.map(|origin| origin.recorded);
         let trial = self.trial(interrupted.as_ref().map(|interrupted| &interrupted.open))?;
         let forced = forced(self.disk)?;
-        Ok(Snapshot { current, install_time, base_kept, previous, forced, interrupted, trial })
+        let behind = self.behind(&current)?;
+        Ok(Snapshot { current, install_time, base_kept, previous, forced, behind, interrupted, trial })
     }
 
     /// What a slot that holds an origin has, if that is intact.
@@ -122,7 +144,7 @@ impl<D: Disk> Machine<'_, D> {
         }
     }
 
-    fn interrupted(&self) -> Result<Option<Interrupted>, Trouble> {
+    pub(super) fn interrupted(&self) -> Result<Option<Interrupted>, Trouble> {
         let open: Open = match self.journal.load(Slot::Plan)? {
             Loaded::Absent => return Ok(None),
             Loaded::Damaged { .. } => return Err(Trouble::Lost { what: "plan" }),

@@ -36,6 +36,7 @@ impl<D: Disk> Machine<'_, D> {
         let state = host.sysroot().read()?;
         let booted = booted(&state)?.clone();
         let mut change = OsChange::of(wish, &booted, host.platform()).map_err(|error| unpinned(host, error))?;
+        self.with_nics(host, &mut change.goal, &journey.target.config)?;
         let forgiven = journey.purpose == Purpose::Rollback || observe::forced(self.disk)?;
         let failed = if forgiven { Vec::new() } else { self.failed()? };
         if state.deployments.iter().any(|kept| change.check(Direction::Forward, kept).is_ok()) {

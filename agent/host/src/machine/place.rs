@@ -8,11 +8,40 @@ pub(crate) const CURRENT_CONFIG: &str = "/etc/machine-config-daemon/currentconfi
 /// The image that was built for it, or nothing.
 pub(crate) const CURRENT_IMAGE: &str = "/etc/machine-config-daemon/currentimage";
 
+/// The configuration that a machine of a hosted cluster is in.
+pub(crate) const HOSTED_CONFIG: &str = "/etc/mcd-currentconfig.json";
+
+/// The hash by which that cluster knows it, and the digest of the record that it belongs to.
+pub(crate) const HOSTED_HASH: &str = "/etc/machine-config-daemon/ostler-currenthash";
+
 /// The configuration the machine was installed with.
 pub(crate) const INSTALL_TIME: &str = "/etc/mcs-machine-config-content.json";
 
 /// The earliest configuration known, where that one is lost.
 pub(crate) const KEPT_BASE: &str = "/var/lib/ostler/install-time.json";
+
+/// The annotations that the machine was installed with; there until its cluster has them.
+pub(crate) const NODE_ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json";
+
+/// The same afterwards. The name is the daemon's own, singular.
+pub(crate) const NODE_ANNOTATIONS_DONE: &str = "/etc/machine-config-daemon/node-annotation.json.bak";
+
+/// What completes the first boot; there until it is completed.
+pub(crate) const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
+
+/// The same afterwards.
+pub(crate) const ENCAPSULATED_DONE: &str = "/etc/ignition-machine-config-encapsulated.json.bak";
+
+/// That the first boot was begun and not ended.
+pub(crate) const FIRST_BOOT: &str = "/var/lib/ostler/first-boot";
+
+/// Presets of the installer, by which units would be switched on again that a later configuration switched off.
+pub(crate) const IGNITION_PRESET: &str = "/etc/systemd/system-preset/20-ignition.preset";
+
+/// The machine-config-daemon's program as it runs on a node: copied there by each boot's first one.
+pub(crate) const DAEMON_OF_THIS_BOOT: &str = "/run/bin/machine-config-daemon";
+/// What is yet to be booted for the names of network interfaces.
+pub(crate) const NICS: &str = "/var/lib/ostler/nics.json";
 
 /// Passwords.
 pub(crate) const SHADOW: &str = "/etc/shadow";

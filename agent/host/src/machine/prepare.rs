@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ostler_core::certificates;
 use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::OsChange;
 use ostler_core::protocol::Forecast;
@@ -12,9 +13,9 @@ use ostler_core::transaction::{Direction, Phase, Purpose};
 use super::draft::{Action, Draft};
 use super::forward::{Drafting, MASK};
 use super::origin::{Kept, Origin};
-use super::place::{self, CURRENT_CONFIG};
+use super::place;
 use super::wanted::Wanted;
-use super::{Machine, back, labels, progress};
+use super::{Machine, back, labels, progress, record};
 use crate::accounts::Accounts;
 use crate::batch;
 use crate::disk::{Disk, RootPath};
@@ -163,7 +164,12 @@ impl<D: Disk> Machine<'_, D> {
         match (journey.purpose, journey.direction) {
             (Purpose::Rollback, Direction::Forward) => {
                 let origin = self.origin(Slot::Previous)?;
-                Ok(origin.map(|Origin { displaced, made, .. }| Previous { displaced, made }).unwrap_or_default())
+                let mut before = origin.map(|Origin { displaced, made, .. }| Previous { displaced, made });
+                if let Some(before) = &mut before {
+                    // The cluster may have handed out others since, and would not be trusted with what was.
+                    before.displaced.retain(|path, _| !certificates::is_delivered(path.as_str()));
+                }
+                Ok(before.unwrap_or_default())
             }
             _ => Ok(Previous::default()),
         }
@@ -339,16 +345,17 @@ impl<D: Disk> Machine<'_, D> {
                     Some(place::dropin(unit, dropin).map_err(Trouble::path(dropin))?)
                 }
                 Step::SetSshKeys { user, keys } if *keys > 0 => Some(place::keys(user).map_err(Trouble::path(user))?.1),
-                Step::RecordConfig { .. } => self.standing_record()?,
+                Step::RecordConfig { .. } => self.standing_record(journey)?,
                 _ => None,
             });
         }
         Ok(known)
     }
 
-    /// The record of the configuration, on a machine that has one.
-    fn standing_record(&self) -> Result<Option<RootPath>, Trouble> {
-        let path = RootPath::new(CURRENT_CONFIG).map_err(Trouble::path(CURRENT_CONFIG))?;
+    /// The record of the configuration, on a machine that has one and where the way back writes it anew.
+    fn standing_record(&self, journey: &Journey<'_>) -> Result<Option<RootPath>, Trouble> {
+        let Some(path) = record::written_back(&journey.leaving.config, &journey.target.config) else { return Ok(None) };
+        let path = RootPath::new(path).map_err(Trouble::path(path))?;
         let stat = self.disk.stat(&path).map_err(Trouble::disk("inspect", &path))?;
         Ok(stat.map(|_| path))
     }

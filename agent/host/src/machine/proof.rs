@@ -154,7 +154,7 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// A record that cannot be read is none.
-    fn record<T: DeserializeOwned>(&self, slot: Slot) -> Result<Option<T>, Trouble> {
+    pub(super) fn record<T: DeserializeOwned>(&self, slot: Slot) -> Result<Option<T>, Trouble> {
         match self.journal.load(slot)? {
             Loaded::Intact(payload) => Ok(serde_json::from_slice(payload.expose()).ok()),
             Loaded::Absent | Loaded::Damaged { .. } => Ok(None),

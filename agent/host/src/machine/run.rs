@@ -38,7 +38,7 @@ impl<D: Disk> Machine<'_, D> {
             }
             Phase::Units => self.units(way),
             Phase::Services => self.services(way),
-            Phase::Check | Phase::Begin | Phase::Commit => Ok(0),
+            Phase::Check | Phase::Begin | Phase::Commit | Phase::Pull => Ok(0),
         }
     }
 

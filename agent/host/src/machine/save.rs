@@ -111,6 +111,10 @@ impl<D: Disk> Machine<'_, D> {
         if applied && finished.purpose == Purpose::Update {
             self.consume_force()?;
         }
+        if applied && finished.purpose != Purpose::Repair && self.charge()?.is_some() {
+            // From now on the configuration is our own work.
+            self.journal.clear(Slot::Charge)?;
+        }
         let settled = self.settled_text(applied);
         self.journal.clear(Slot::Plan)?;
         // Of no use any more, and overwritten by the next one if they stay.

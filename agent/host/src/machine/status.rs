@@ -3,11 +3,12 @@
 use ostler_core::kargs;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
-use ostler_core::status::Status;
+use ostler_core::status::{Inherited, Status};
 use ostler_core::transaction::{Finished, Open, OrderedRestart, Rejected};
 use serde::de::DeserializeOwned;
 
-use super::{log, observe, origin::Stored, progress, proof::Held};
+use super::charge::{self, Charge};
+use super::{inheritance, log, observe, origin::Stored, progress, proof::Held};
 use crate::disk::Disk;
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
@@ -28,27 +29,25 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         _ => Vec::new(),
     };
     damaged.extend(view.set_aside()?.into_iter().map(|path| format!("{path}: a damaged record, set aside")));
-    let mut own_kargs = Vec::new();
-    let config = match observe::current(disk) {
-        Ok(recorded) => {
-            own_kargs.extend(recorded.config.kernel_arguments.iter().flat_map(|entry| kargs::split(entry)));
-            (!recorded.is_empty()).then_some(recorded.config.name.clone())
-        }
-        Err(trouble) => {
-            damaged.push(trouble.reason());
-            None
-        }
-    };
+    let charge: Option<Charge> = record(&view, Slot::Charge, &mut damaged)?;
+    let Known { config, image, hosted, inherited, mut own_kargs } =
+        known(disk, charge.as_ref(), last.as_ref(), &mut damaged);
     if let Some(Open { os: Some(change), .. }) = &open {
         // Those that the change takes away are the configuration's as well, until they are gone.
         own_kargs.extend(kargs::without(&change.before.kargs, &change.goal.kargs));
     }
+    let left_undone = |config: &String| charge.as_ref().is_some_and(|charge| charge.awaits_restart(config, boot));
     Ok(Status {
-        config,
-        image: observe::built_image(disk)?,
-        previous,
         awaits_reboot: open.as_ref().is_some_and(|open| open.awaits_restart(boot))
-            || last.as_ref().is_some_and(|last| last.awaits_restart(boot)),
+            || last.as_ref().is_some_and(|last| last.awaits_restart(boot))
+            || config.as_ref().is_some_and(left_undone),
+        bootstrap: inheritance::bootstrap(disk)?,
+        inherited,
+        behind: None,
+        config,
+        hosted,
+        image,
+        previous,
         busy: view.busy()?,
         forced: observe::forced(disk)?,
         open,
@@ -62,7 +61,35 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         own_kargs,
         os: OsState::default(),
         os_unknown: None,
+        rival: None,
     })
+}
+
+/// What the record of the configuration says.
+#[derive(Default)]
+struct Known {
+    config: Option<String>,
+    image: Option<String>,
+    hosted: bool,
+    inherited: Option<Inherited>,
+    own_kargs: Vec<String>,
+}
+
+fn known(disk: &impl Disk, charge: Option<&Charge>, last: Option<&Finished>, damaged: &mut Vec<String>) -> Known {
+    match observe::current(disk) {
+        Ok(current) if current.is_empty() => Known::default(),
+        Ok(current) => Known {
+            inherited: (!charge::is_ours(&current.config.name, charge, last)).then(Inherited::default),
+            own_kargs: current.config.kernel_arguments.iter().flat_map(|entry| kargs::split(entry)).collect(),
+            config: Some(current.config.name.clone()),
+            image: current.config.built_image.clone(),
+            hosted: current.config.hosted.as_ref().is_some_and(|hash| !hash.is_empty()),
+        },
+        Err(trouble) => {
+            damaged.push(trouble.reason());
+            Known { inherited: Some(Inherited { unreadable: Some(trouble.reason()) }), ..Known::default() }
+        }
+    }
 }
 
 /// The name of the configuration before the current.

@@ -102,7 +102,8 @@ impl<'m, D: Disk> Survey<'m, D> {
         (asked, description)
     }
 
-    fn places(&self, image: &Pinned) -> Result<Vec<Place>, String> {
+    /// Where an image is looked for.
+    pub(crate) fn places(&self, image: &Pinned) -> Result<Vec<Place>, String> {
         let main = self.text(registries::PATH, MOST_FILE).map_err(|error| format!("{}: {error}", registries::PATH))?;
         let drop_ins = self.drop_ins().map_err(|error| format!("{}: {error}", mirrors::DROP_INS))?;
         let merged = mirrors::merge(&main.unwrap_or_default(), &drop_ins).map_err(|error| told(&error))?;

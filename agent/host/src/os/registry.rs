@@ -12,6 +12,7 @@ use ostler_core::os::image::Pinned;
 use ostler_core::os::manifest::{self, Blob, Image, Manifest, ManifestError};
 use ostler_core::os::mirrors::Place;
 use ostler_core::os::preflight::Answer;
+use ostler_core::pinned;
 use sha2::{Digest, Sha256};
 
 use super::skopeo::{Mirrors, Skopeo};
@@ -122,6 +123,23 @@ pub(super) fn manifest_of(skopeo: &Skopeo, image: &Pinned) -> Result<Manifest, R
     let bytes = raw(skopeo, &image.to_string())?;
     verify(&bytes, image.digest())?;
     Ok(Manifest::parse(&bytes)?)
+}
+
+/// The layers that this machine would pull for an image, from where it is really pulled, mirrors included.
+pub fn layers(skopeo: &Skopeo, image: &Pinned) -> Result<Vec<Blob>, RegistryError> {
+    let architecture = std::env::consts::ARCH;
+    let manifest = manifest_of(skopeo, image)?;
+    let entry = match pinned::layers_of(&manifest, architecture) {
+        Ok(layers) => return Ok(layers.to_vec()),
+        Err(entry) => entry.ok_or(RegistryError::Architecture { architecture })?,
+    };
+    let bytes = raw(skopeo, &format!("{}@{}", image.repository(), entry.digest))?;
+    verify(&bytes, &entry.digest)?;
+    match pinned::layers_of(&Manifest::parse(&bytes)?, architecture) {
+        Ok(layers) => Ok(layers.to_vec()),
+        // A list within a list is nothing that anybody pulls.
+        Err(_) => Err(ManifestError::Malformed.into()),
+    }
 }
 
 /// The digest that a name with a tag means now, for the words of a refusal.

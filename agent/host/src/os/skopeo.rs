@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ostler_core::pinned::Credentials;
 use ostler_core::secret::Secret;
 
 use crate::command::Command;
@@ -90,6 +91,12 @@ impl Skopeo {
         file.flat_map(|file| [OsString::from("--authfile"), file]).collect()
     }
 
+    /// What is in the file with the credentials; nothing where there is none, or it cannot be read.
+    pub(crate) fn credentials(&self, disk: &impl Disk) -> Credentials {
+        let bytes = self.auth.as_ref().and_then(|file| disk.read(file, MOST_AUTH).ok());
+        bytes.map(|bytes| Credentials::parse(&bytes)).unwrap_or_default()
+    }
+
     /// Where a path of the disk is for another process.
     pub(super) fn below(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
@@ -125,12 +132,12 @@ fn proxy(disk: &impl Disk) -> io::Result<Vec<(String, Secret<String>)>> {
 }
 
 /// A path of our own making.
-pub(super) fn path(text: &str) -> io::Result<RootPath> {
+pub(crate) fn path(text: &str) -> io::Result<RootPath> {
     RootPath::new(text).map_err(|error: PathError| io::Error::new(ErrorKind::InvalidInput, error))
 }
 
 /// Makes a directory unless it is there.
-pub(super) fn ensure_directory(disk: &impl Disk, path: &RootPath) -> io::Result<()> {
+pub(crate) fn ensure_directory(disk: &impl Disk, path: &RootPath) -> io::Result<()> {
     match disk.stat(path)? {
         Some(_) => Ok(()),
         None => tolerate(disk.make_directory(path, Attributes { mode: 0o755, uid: 0, gid: 0 })),

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ostler_core::certificates::{self, GivenError};
 use ostler_core::disruption::PolicyFileError;
 use ostler_core::ignition::ContentsError;
 use ostler_core::machine_config::ConfigError;
@@ -99,6 +100,12 @@ pub enum Trouble {
     /// The operating system could not be changed.
     #[error(transparent)]
     Os(#[from] OsError),
+    /// The names of network interfaces could not be made to stay.
+    #[error("the names of network interfaces could not be made to stay")]
+    NicNames {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Something stands in the way of a new operating system.
     #[error("{}", told(.0))]
     Preflight(Vec<Finding>),
@@ -127,6 +134,41 @@ pub enum Trouble {
         from: String,
         /// To where.
         to: String,
+    },
+    /// What another agent has left could not be put right.
+    #[error("what a machine-config-daemon has left here could not be put right: {reason}")]
+    NotTakenOver {
+        /// Why.
+        reason: String,
+    },
+    /// A machine without a configuration is nobody's to hand back.
+    #[error("this machine is in no configuration, so there is nothing to hand back")]
+    NothingToHandBack,
+    /// A configuration has yet to prove itself.
+    #[error("{config:?} has yet to prove itself on this machine")]
+    OnTrial {
+        /// The configuration.
+        config: String,
+    },
+    /// The operating system is not the configuration's.
+    #[error("the operating system is not the one of {config:?}: {words}")]
+    Behind {
+        /// The configuration.
+        config: String,
+        /// In what.
+        words: String,
+    },
+    /// The machine differs from its configuration.
+    #[error(
+        "the machine differs from {config:?} in {count} ways that machine-config-daemon would stumble over: {named}"
+    )]
+    Drifted {
+        /// The configuration.
+        config: String,
+        /// In how many ways.
+        count: usize,
+        /// The first of what differs.
+        named: String,
     },
     /// A configuration cannot have proven itself before it has taken effect.
     #[error("the machine has not restarted yet into {config:?}")]
@@ -192,6 +234,15 @@ pub enum Trouble {
     /// systemd could not do it.
     #[error(transparent)]
     Manager(#[from] ManagerError),
+    /// Certificates that were sent cannot be read.
+    #[error(transparent)]
+    Given(#[from] GivenError),
+    /// The kubelet cannot be told whom to trust.
+    #[error(transparent)]
+    Kubeconfig(#[from] certificates::Refused),
+    /// The kubelet asked in vain for new credentials, or did not ask.
+    #[error("the kubelet did not get new credentials within two minutes; its old ones are back")]
+    NoCredentials,
     /// The disk failed.
     #[error("could not {action} {path}")]
     Disk {
@@ -214,7 +265,7 @@ pub enum Trouble {
 }
 
 /// What is in the way; the rest is only worth knowing.
-fn obstacles(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+pub(super) fn obstacles(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| finding.severity != Severity::Note)
 }
 
@@ -258,8 +309,13 @@ impl Trouble {
             | Self::Impossible { .. }
             | Self::NoPrevious
             | Self::NotRestarted { .. }
+            | Self::NothingToHandBack
+            | Self::OnTrial { .. }
+            | Self::Behind { .. }
+            | Self::Drifted { .. }
             | Self::Batch(BatchError::Refused { .. } | BatchError::TooMany { .. })
-            | Self::Offline(_) => Class::Refusal,
+            | Self::Offline(_)
+            | Self::Given(_) => Class::Refusal,
             Self::Os(error) => error.class(),
             Self::Preflight(findings) => match preflight::verdict(findings) {
                 Verdict::Later => Class::Transient,
@@ -268,6 +324,7 @@ impl Trouble {
             Self::PlanChanged { .. }
             | Self::AwaitsReboot { .. }
             | Self::PasswordLock
+            | Self::NoCredentials
             | Self::Journal(JournalError::Busy { .. }) => Class::Transient,
             Self::Manager(error) if error.transient => Class::Transient,
             _ => Class::Inoperable,
@@ -294,54 +351,5 @@ impl Trouble {
     /// The reason and its causes on one line.
     pub fn reason(&self) -> String {
         self.reasons().join(": ")
-    }
-
-    /// What a person can do about it.
-    pub fn remedy(&self) -> Option<String> {
-        let text = match self {
-            Self::Refused(refusal) | Self::NoWayBack { source: refusal, .. } => return Some(refusal.remedy()),
-            Self::Policy(_) => "correct the policy",
-            Self::Target(_) => "give one MachineConfig, as \"oc get machineconfig NAME -o yaml\" prints it",
-            Self::Path { .. } | Self::Contents { .. } | Self::NotInConfig { .. } => {
-                "correct the MachineConfig that brings it in"
-            }
-            Self::Owner { .. } => "use a number, or an account that the OS image has",
-            Self::Password { .. } => "correct the password hash, or create the account in the OS image",
-            Self::TooMuchDisplaced { .. } => "move the large files at the configured paths away first",
-            Self::OperatingSystem => {
-                "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
-            }
-            Self::Impossible { remedy: Some(remedy), .. } => return Some(remedy.clone()),
-            Self::Impossible { source: Impossible::Image(_), .. } => "correct osImageURL or the extensions image",
-            Self::Impossible { source: Impossible::Pages64k, .. } => {
-                "use kernelType: default or realtime on this machine"
-            }
-            Self::Os(error) => return Some(error.remedy()),
-            Self::Preflight(findings) => {
-                let remedies: Vec<&str> = obstacles(findings).map(|finding| finding.remedy.as_str()).collect();
-                return Some(remedies.join("; "));
-            }
-            Self::Misstaged { .. } => "see what \"ostler status\" says of the deployments, then try again",
-            Self::NotBooted { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\" and the boot menu's default",
-            Self::AwaitsReboot { .. } => "run \"ostler reboot\", or take the change back with \"ostler rollback\"",
-            Self::NotRestarted { .. } => "run \"ostler reboot\"",
-            Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
-            Self::PlanChanged { .. } => "make the plan again: another change came first",
-            Self::Interrupted { .. } => "run \"ostler recover\"",
-            Self::Unsettled { .. } => "mend the cause, then run \"ostler recover\"",
-            Self::Lost { .. } => "see what differs with \"ostler drift\", then apply the configuration you want again",
-            Self::Record { .. } => "restore the file from the cluster: oc get machineconfig NAME -o json",
-            Self::OnlyLooking => "this is a defect of ostler: report it",
-            Self::PasswordLock => "wait for passwd, usermod or another such command to end, then try again",
-            Self::Journal(JournalError::Busy { .. }) => "wait for the other ostler to end, then try again",
-            Self::Manager(_) => "see what the unit says in the journal; nothing of this change is left behind",
-            Self::Batch(BatchError::Refused { .. }) => "move what is in the way, or correct the config",
-            Self::Batch(_) | Self::Disk { .. } | Self::Journal(_) | Self::Accounts(_) | Self::Originals(_) => {
-                "look at the disk: full, read-only or failing? Then try again"
-            }
-            Self::Offline(_) => "correct the unit's [Install] section",
-            Self::Packages(_) => "run \"rpm -qf /etc/hosts\" to see what ails the package database",
-        };
-        Some(text.to_owned())
     }
 }

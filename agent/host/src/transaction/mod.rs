@@ -4,6 +4,7 @@
 //! that is the [`World`]'s. Nothing here is decided either; the plans come from core.
 
 mod error;
+mod remedy;
 mod world;
 
 use ostler_core::desired::Desired;
@@ -88,6 +89,7 @@ fn observed(snapshot: &Snapshot) -> Observed {
         current: MachineConfig::clone(&snapshot.current.config),
         install_time: snapshot.install_time.as_ref().map(|recorded| MachineConfig::clone(&recorded.config)),
         forced: snapshot.forced,
+        behind: snapshot.behind.clone(),
     }
 }
 

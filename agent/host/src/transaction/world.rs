@@ -1,5 +1,6 @@
 //! The seam between a transaction and the machine it runs on: what is asked of a machine, and what it tells.
 
+use ostler_core::os::behind::Behind;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
 use ostler_core::recorded::Recorded;
@@ -60,6 +61,8 @@ pub struct Snapshot {
     pub previous: Option<Recorded>,
     /// Whether a person has asked for the next update to be forced.
     pub forced: bool,
+    /// How its operating system is not the one of its configuration, where another agent left it so.
+    pub behind: Option<Behind>,
     /// What was interrupted, with the phases that are done.
     pub interrupted: Option<Interrupted>,
     /// The configuration that it has yet to prove itself in.

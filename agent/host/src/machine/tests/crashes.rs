@@ -76,7 +76,7 @@ impl Case {
             before,
             Box::new(|disk| {
                 let machine = open(disk)?;
-                let proposal = machine.propose_repair()?;
+                let proposal = machine.propose_repair(&[])?;
                 proposal.map(|proposal| transaction::run(&machine, &proposal, &mut |_| {})).transpose()
             }),
         )

@@ -1,6 +1,8 @@
 //! Transactions that change the operating system too, on a machine in memory whose deployments have an `/etc` each.
 
 mod fake;
+mod handover;
+mod nics;
 mod proof;
 mod soft;
 

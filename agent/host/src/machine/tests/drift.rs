@@ -1,11 +1,13 @@
 //! Drift of every kind, found and repaired.
 
 use ostler_core::drift::{Difference, Drift, Subject};
+use ostler_core::protocol::Class;
 use ostler_core::transaction::Ending;
 use serde_json::json;
 
 use super::*;
 use crate::disk::{Attributes, Disk, RootPath};
+use crate::journal::Slot;
 
 fn at(path: &str) -> RootPath {
     RootPath::new(path).unwrap()
@@ -129,7 +131,7 @@ fn every_kind_of_drift_is_found_named_and_repaired() {
         mischief(&disk).unwrap();
         assert_eq!(drift(&disk), [Drift { subject, difference }]);
         let machine = open(&disk).unwrap();
-        let proposal = machine.propose_repair().unwrap().unwrap();
+        let proposal = machine.propose_repair(&[]).unwrap().unwrap();
         assert_eq!(transaction::run(&machine, &proposal, &mut |_| {}).unwrap().ending, Ending::Applied);
         drop(machine);
         assert_eq!(drift(&disk), []);
@@ -159,8 +161,56 @@ fn looking_changes_nothing_and_a_repair_keeps_the_way_back() {
     assert_eq!(disk.tree(), before);
     disk.remove(&at("/etc/a.conf")).unwrap();
     let machine = open(&disk).unwrap();
-    let repair = machine.propose_repair().unwrap().unwrap();
+    let repair = machine.propose_repair(&[]).unwrap().unwrap();
     transaction::run(&machine, &repair, &mut |_| {}).unwrap();
     let back = transaction::propose_rollback(&machine, &Rules::default()).unwrap().unwrap();
     assert_eq!(transaction::run(&machine, &back, &mut |_| {}).unwrap().to, MachineConfig::EMPTY);
+}
+
+#[test]
+fn a_repair_of_some_leaves_the_others() {
+    let disk = configured();
+    let plain = Attributes { mode: 0o644, uid: 0, gid: 0 };
+    for path in ["/etc/a.conf", "/etc/b.conf"] {
+        disk.put(&at(path), b"another", plain).unwrap();
+    }
+    let machine = open(&disk).unwrap();
+    let repair = machine.propose_repair(&[file("/etc/b.conf"), file("/etc/c.conf")]).unwrap().unwrap();
+    transaction::run(&machine, &repair, &mut |_| {}).unwrap();
+    drop(machine);
+    assert_eq!(drift(&disk), [Drift { subject: file("/etc/a.conf"), difference: Difference::Contents }]);
+    assert!(open(&disk).unwrap().propose_repair(&[file("/etc/b.conf")]).unwrap().is_none());
+}
+
+#[test]
+fn nothing_is_repaired_in_a_boot_whose_end_a_change_waits_for() {
+    let disk = configured();
+    disk.remove(&at("/etc/a.conf")).unwrap();
+    let machine = open(&disk).unwrap();
+    let last = status(&disk).last.unwrap();
+    machine.put(Slot::Last, &Finished { reboot: true, ..last }).unwrap();
+    drop(machine);
+    let trouble = open(&disk).unwrap().propose_repair(&[]).unwrap_err();
+    assert_eq!((trouble.class(), trouble.unchanged()), (Class::Transient, true));
+    assert!(trouble.reason().contains("waits for the machine to restart") && trouble.remedy().is_some());
+    assert!(open_in(&disk, "boot-2").propose_repair(&[]).unwrap().is_some());
+}
+
+#[test]
+fn a_rollback_puts_no_certificates_back_that_were_renewed_since() {
+    let disk = fresh();
+    let delivered = ["/etc/docker/certs.d/a/ca.crt", ostler_core::certificates::CLOUD_CA];
+    let files = delivered.map(|path| json!({"path": path, "contents": {"source": "data:,configured"}}));
+    apply(&disk, &config("before", json!({"storage": {"files": []}}))).unwrap();
+    apply(&disk, &config("after", json!({"storage": {"files": files}}))).unwrap();
+    let plain = Attributes { mode: 0o644, uid: 0, gid: 0 };
+    for path in delivered {
+        disk.put(&at(path), b"renewed", plain).unwrap();
+    }
+    let machine = open(&disk).unwrap();
+    let back = transaction::propose_rollback(&machine, &Rules::default()).unwrap().unwrap();
+    transaction::run(&machine, &back, &mut |_| {}).unwrap();
+    for path in delivered {
+        assert_eq!(text(&disk, path).as_deref(), Some("renewed"), "{path}");
+    }
 }

@@ -5,6 +5,8 @@ mod crashes;
 mod deployments;
 mod drift;
 mod generate;
+mod handover;
+mod hosted;
 mod labels;
 mod managed;
 mod proof;

@@ -84,7 +84,8 @@ impl Sysroot for Deployments<'_> {
     }
 
     fn restage(&self, kargs: &[String]) -> Result<(), OsError> {
-        let base = self.read()?.staged.unwrap_or_default();
+        let state = self.read()?;
+        let base = state.staged.or(state.booted).unwrap_or_default();
         self.stage_as(&Installed { kargs: kargs.to_vec(), ..base })
     }
 

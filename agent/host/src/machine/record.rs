@@ -1,0 +1,71 @@
+//! The files that the record of the machine's configuration is kept in, for us and for other agents.
+//!
+//! Owns which those are. A machine of a hosted cluster has its record where that cluster's daemon looks, and the hash in a
+//! file of ours; every other machine has it where the machine-config-daemon looks, with the image that was built for it.
+
+use std::sync::Arc;
+
+use ostler_core::machine_config::MachineConfig;
+use ostler_core::recorded::Recorded;
+use ostler_core::secret::Secret;
+
+use super::draft::{Action, Actions};
+use super::observe::read;
+use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, HOSTED_HASH};
+use super::wanted::Wanted;
+use crate::disk::{Disk, RootPath};
+use crate::journal::TextId;
+use crate::transaction::Trouble;
+
+/// The hash of a hosted cluster's configuration, empty where it is not known: an agent that has changed the record since
+/// does not know of our file.
+pub(super) fn hash(disk: &impl Disk, config: &[u8]) -> Result<String, Trouble> {
+    let text = read(disk, HOSTED_HASH)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut words = text.split_whitespace();
+    let (Some(hash), Some(digest)) = (words.next(), words.next()) else { return Ok(String::new()) };
+    Ok(if digest == TextId::of(config).as_str() { hash.to_owned() } else { String::new() })
+}
+
+/// Drafts the record of a configuration. One for a hosted cluster counts before every other, so it does not outlive it.
+pub(super) fn draft<D: Disk>(
+    disk: &D,
+    wanted: &Wanted<'_>,
+    target: &Recorded,
+    actions: &mut Actions,
+) -> Result<(), Trouble> {
+    if let Some(hash) = &target.config.hosted {
+        let text = target.plain();
+        let digest = TextId::of(text.expose());
+        let line = if hash.is_empty() { String::new() } else { format!("{hash} {}\n", digest.as_str()) };
+        actions.write(wanted.record(HOSTED_CONFIG, text)?);
+        actions.write(wanted.record(HOSTED_HASH, Arc::new(Secret::new(line.into_bytes())))?);
+        return Ok(());
+    }
+    if target.is_empty() {
+        for path in [CURRENT_CONFIG, CURRENT_IMAGE] {
+            actions.set(RootPath::new(path).map_err(Trouble::path(path))?, Action::Remove);
+        }
+    } else {
+        actions.write(wanted.record(CURRENT_CONFIG, target.plain())?);
+        actions.write(wanted.record(CURRENT_IMAGE, target.image())?);
+    }
+    for path in [HOSTED_CONFIG, HOSTED_HASH] {
+        let path = RootPath::new(path).map_err(Trouble::path(path))?;
+        if disk.stat(&path).map_err(Trouble::disk("inspect", &path))?.is_some() {
+            actions.set(path, Action::Remove);
+        }
+    }
+    Ok(())
+}
+
+/// The file that the way back to one configuration from another writes out of the former; none where the two are kept in
+/// different places, so that what stands there has to be remembered.
+pub(super) fn written_back(origin: &MachineConfig, left: &MachineConfig) -> Option<&'static str> {
+    match (&origin.hosted, &left.hosted) {
+        (None, None) => Some(CURRENT_CONFIG),
+        // One without a hash is another agent's, and stays byte for byte what that one wrote.
+        (Some(hash), Some(_)) if !hash.is_empty() => Some(HOSTED_CONFIG),
+        _ => None,
+    }
+}

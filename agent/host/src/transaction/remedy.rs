@@ -1,0 +1,96 @@
+//! What a person can do about each trouble of a transaction.
+
+use ostler_core::os::goal::Impossible;
+
+use super::error::{Trouble, obstacles};
+use crate::batch::BatchError;
+use crate::journal::JournalError;
+
+impl Trouble {
+    /// What a person can do about it.
+    pub fn remedy(&self) -> Option<String> {
+        let text = match self {
+            Self::NotTakenOver { .. }
+            | Self::NothingToHandBack
+            | Self::OnTrial { .. }
+            | Self::Behind { .. }
+            | Self::Drifted { .. } => return self.hand_over_remedy().map(str::to_owned),
+            Self::Refused(refusal) | Self::NoWayBack { source: refusal, .. } => return Some(refusal.remedy()),
+            Self::Policy(_) => "correct the policy",
+            Self::Target(_) => "give one MachineConfig, as \"oc get machineconfig NAME -o yaml\" prints it",
+            Self::Path { .. } | Self::Contents { .. } | Self::NotInConfig { .. } => {
+                "correct the MachineConfig that brings it in"
+            }
+            Self::Owner { .. } => "use a number, or an account that the OS image has",
+            Self::Password { .. } => "correct the password hash, or create the account in the OS image",
+            Self::TooMuchDisplaced { .. } => "move the large files at the configured paths away first",
+            Self::OperatingSystem
+            | Self::Impossible { .. }
+            | Self::Os(_)
+            | Self::Preflight(_)
+            | Self::NicNames { .. }
+            | Self::Misstaged { .. }
+            | Self::NotBooted { .. } => return self.os_remedy(),
+            Self::AwaitsReboot { .. } => "run \"ostler reboot\", or take the change back with \"ostler rollback\"",
+            Self::NotRestarted { .. } => "run \"ostler reboot\"",
+            Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
+            Self::PlanChanged { .. } => "make the plan again: another change came first",
+            Self::Interrupted { .. } => "run \"ostler recover\"",
+            Self::Unsettled { .. } => "mend the cause, then run \"ostler recover\"",
+            Self::Lost { .. } => "see what differs with \"ostler drift\", then apply the configuration you want again",
+            Self::Record { .. } => "restore the file from the cluster: oc get machineconfig NAME -o json",
+            Self::OnlyLooking => "this is a defect of ostler: report it",
+            Self::PasswordLock => "wait for passwd, usermod or another such command to end, then try again",
+            Self::Journal(JournalError::Busy { .. }) => "wait for the other ostler to end, then try again",
+            Self::Manager(_) => "see what the unit says in the journal; nothing of this change is left behind",
+            Self::Batch(BatchError::Refused { .. }) => "move what is in the way, or correct the config",
+            Self::Batch(_) | Self::Disk { .. } | Self::Journal(_) | Self::Accounts(_) | Self::Originals(_) => {
+                "look at the disk: full, read-only or failing? Then try again"
+            }
+            Self::Offline(_) => "correct the unit's [Install] section",
+            Self::Given(_) => "see that both halves of ostler are of one version",
+            Self::Kubeconfig(_) => "restore the file from a node of the same pool, then restart the kubelet",
+            Self::NoCredentials => "see \"journalctl -u kubelet\", and approve its request: oc get csr",
+            Self::Packages(_) => "run \"rpm -qf /etc/hosts\" to see what ails the package database",
+        };
+        Some(text.to_owned())
+    }
+
+    /// The same for the operating system.
+    fn os_remedy(&self) -> Option<String> {
+        let text = match self {
+            Self::OperatingSystem => {
+                "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
+            }
+            Self::Impossible { remedy: Some(remedy), .. } => return Some(remedy.clone()),
+            Self::Impossible { source: Impossible::Image(_), .. } => "correct osImageURL or the extensions image",
+            Self::Impossible { source: Impossible::Pages64k, .. } => {
+                "use kernelType: default or realtime on this machine"
+            }
+            Self::Os(error) => return Some(error.remedy()),
+            Self::Preflight(findings) => {
+                let remedies: Vec<&str> = obstacles(findings).map(|finding| finding.remedy.as_str()).collect();
+                return Some(remedies.join("; "));
+            }
+            Self::NicNames { .. } => "see what \"nmstatectl persist-nic-names --root / --dry-run\" says on the node",
+            Self::Misstaged { .. } => "see what \"ostler status\" says of the deployments, then try again",
+            Self::NotBooted { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\" and the boot menu's default",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// The same for a machine that changes its agent.
+    const fn hand_over_remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotTakenOver { .. } => {
+                "see what differs with \"ostler drift\", and mend what keeps it from being written"
+            }
+            Self::NothingToHandBack => "give the root of a node that is in a configuration",
+            Self::OnTrial { .. } => "let \"ostler daemon\" run until \"ostler status\" says that it is settled",
+            Self::Behind { .. } => "let \"ostler daemon\" bring the configuration about, or apply it again",
+            Self::Drifted { .. } => "run \"ostler drift --repair\"",
+            _ => return None,
+        })
+    }
+}
