@@ -5,17 +5,22 @@
 #![forbid(unsafe_code)]
 
 mod bootloader;
+mod certificates;
 mod incoming;
 pub mod machine;
+mod nics;
 pub mod os;
 pub mod panics;
 mod peer;
+mod pin;
 mod restart;
+mod rival;
 mod session;
 mod socket;
 mod soft;
 mod stop;
 pub mod sysroot;
+mod turn;
 
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::transaction::Progress;
@@ -27,8 +32,9 @@ pub use stop::{Stop, outlive_the_terminal};
 
 /// What carries out requests. One is made for every connection, so that nothing broken outlives it.
 pub trait Work {
-    /// Carries out one request to its end and answers it. Progress is told while it lasts, and may reach nobody.
-    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress)) -> Reply;
+    /// Carries out one request to its end and answers it. Progress is told while it lasts, and may reach nobody. What can
+    /// be taken up again later may end when the answer is not `wanted` any more: the peer has left, or it is time to stop.
+    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply;
 }
 
 /// An answer that the machine had no part in.

@@ -12,7 +12,7 @@ use ostler_core::document;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
-use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed};
+use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed, TakeOver};
 use ostler_core::recorded::Recorded;
 use ostler_core::status::Status;
 use ostler_core::transaction::{Direction, Ending, Open, Progress};
@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use crate::os::LiveOs;
 use crate::sysroot::Libostree;
-use crate::{Work, bootloader, restart};
+use crate::{Work, bootloader, certificates, nics, pin, restart, rival, turn};
 
 /// One call to systemd, which answers at once or not at all.
 pub(crate) const CALL: Duration = Duration::from_secs(30);
@@ -57,47 +57,84 @@ impl Machine {
         Self { root, live }
     }
 
-    fn answer(&self, request: Request, progress: &mut dyn FnMut(Progress)) -> Result<Reply, Refused> {
-        let disk = self.disk()?;
-        match request {
-            Request::Reboot { check, soft } => return restart::answer(self, &disk, check, soft),
-            Request::Bootloader { action, accepted } => return bootloader::answer(self, &disk, action, accepted),
-            _ => {}
-        }
-        if matches!(request, Request::Status) {
-            let mut status = machine::status(&disk, &self.boot(&disk)?)?;
-            self.add_os(&mut status);
-            return Ok(Reply::Status(Box::new(status)));
-        }
-        let world = match request {
-            Request::Observe => World::look(&disk, self.surroundings(&disk, Need::Files)?)?,
-            Request::Check(_) | Request::Drift | Request::Rollback { check: true, .. } => {
-                World::look(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?
-            }
-            Request::Confirm | Request::KeepBase { .. } => World::open(&disk, self.surroundings(&disk, Need::Files)?)?,
-            Request::Recover => World::open(&disk, self.surroundings(&disk, Need::ServicesIfThere)?)?,
-            _ => World::open(&disk, self.surroundings(&disk, Need::Services)?)?,
+    fn answer(
+        &self,
+        request: Request,
+        progress: &mut dyn FnMut(Progress),
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Reply, Refused> {
+        // Images are pulled beside everything else, which may take hours; all else waits for its turn.
+        let _turn = match request {
+            Request::Pin(_) => None,
+            _ => Some(turn::take(progress, wanted)?),
         };
+        let disk = self.disk()?;
+        if request.changes() {
+            rival::refuse(&disk)?;
+        }
+        match request {
+            Request::Status => Ok(Reply::Status(Box::new(self.status(&disk)?))),
+            Request::Reboot { check, soft } => restart::answer(self, &disk, check, soft),
+            Request::PersistNics => nics::answer(self, &disk),
+            Request::Bootloader { action, accepted } => bootloader::answer(self, &disk, action, accepted),
+            Request::Certificates { given } => certificates::deliver(self, &disk, given),
+            Request::Rebootstrap => certificates::rebootstrap(self, &disk),
+            Request::Pin(order) => pin::answer(self, &disk, &order, &mut pin::Listener { progress, wanted }),
+            request => self.transact(&disk, request, progress),
+        }
+    }
+
+    /// As much of the machine as a request needs, held against others if it changes anything.
+    fn world<'d>(&'d self, disk: &'d RootDisk, request: &Request) -> Result<World<'d, RootDisk>, Refused> {
+        Ok(match request {
+            Request::Observe => World::look(disk, self.surroundings(disk, Need::Files)?)?,
+            Request::Check(_)
+            | Request::Drift
+            | Request::HandBack { check: true }
+            | Request::Rollback { check: true, .. } => {
+                World::look(disk, self.surroundings(disk, Need::ServicesIfThere)?)?
+            }
+            Request::Confirm | Request::KeepBase { .. } | Request::FirstBoot { .. } => {
+                World::open(disk, self.surroundings(disk, Need::Files)?)?
+            }
+            Request::Recover => World::open(disk, self.surroundings(disk, Need::ServicesIfThere)?)?,
+            _ => World::open(disk, self.surroundings(disk, Need::Services)?)?,
+        })
+    }
+
+    fn transact(
+        &self,
+        disk: &RootDisk,
+        request: Request,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Reply, Refused> {
+        let world = self.world(disk, &request)?;
         Ok(match request {
             Request::Observe => Reply::Observed(self.observe(&world)?),
             Request::Check(change) => checked(&world, propose(&world, change)?)?,
             Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
             Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
             Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
-            Request::Recover => self.recover(&world, &disk, progress)?,
+            Request::Recover => self.recover(&world, disk, progress)?,
             Request::Withdraw => {
                 let withdrawn = transaction::withdraw(&world, "it was taken back before the restart", progress)?;
                 withdrawn.map_or(Reply::Nothing, Reply::Finished)
             }
+            Request::FirstBoot { stage } => {
+                world.first_boot(stage)?;
+                Reply::Nothing
+            }
+            Request::TakeOver(order) => take_over(&world, order, progress)?,
+            Request::HandBack { check } => Reply::HandedBack(world.hand_back(check)?),
             Request::Drift => Reply::Drift(world.drift()?),
-            Request::Repair => finished(&world, world.propose_repair()?, progress)?,
+            Request::Repair { only } => finished(&world, world.propose_repair(&only)?, progress)?,
             Request::Confirm => world.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config }),
             Request::GiveUp { reason, rules } => {
                 let left = transaction::give_up(&world, &reason, &rules, progress)?;
                 left.map_or(Reply::Nothing, Reply::Finished)
             }
             Request::KeepBase { config } => keep_base(&world, config)?,
-            Request::Status | Request::Reboot { .. } | Request::Bootloader { .. } => Reply::Nothing,
+            _ => Reply::Nothing,
         })
     }
 
@@ -113,6 +150,15 @@ impl Machine {
             finished.boot_loader = bootloader::follow(disk);
         }
         Ok(Reply::Finished(finished))
+    }
+
+    fn status(&self, disk: &RootDisk) -> Result<Status, Refused> {
+        let mut status = machine::status(disk, &self.boot(disk)?)?;
+        self.add_os(&mut status);
+        // A record that cannot be read is told of already.
+        status.behind = machine::behind(disk, &status.os).unwrap_or_default();
+        status.rival = rival::find(disk)?;
+        Ok(status)
     }
 
     /// A status without the operating system is better than none.
@@ -131,6 +177,11 @@ impl Machine {
     fn backend(&self) -> Option<Backend> {
         let disk = self.disk().ok().filter(|_| self.live)?;
         LiveOs::of(&disk, &self.root)?.usual_backend()
+    }
+
+    /// Where the machine's files are.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Whether this is the machine the process runs on.
@@ -175,16 +226,21 @@ impl Machine {
         if !self.live || need == Need::Files {
             return Ok(None);
         }
-        match Systemd::connect(None, Limits { call: CALL, job: JOB }) {
+        match self.systemd() {
             Ok(systemd) => Ok(Some(Box::new(systemd))),
             Err(_) if need == Need::ServicesIfThere => Ok(None),
-            Err(error) => {
-                let mut reasons = vec!["systemd cannot be asked over the system bus".to_owned()];
-                reasons.extend(causes(&error));
-                let remedy = "see \"systemctl status dbus\"; for files alone, give --root DIR";
-                Err(Refused::early(Class::Transient, reasons, remedy))
-            }
+            Err(refused) => Err(refused),
         }
+    }
+
+    /// The service manager of the machine the process runs on.
+    pub(crate) fn systemd(&self) -> Result<Systemd, Refused> {
+        Systemd::connect(None, Limits { call: CALL, job: JOB }).map_err(|error| {
+            let mut reasons = vec!["systemd cannot be asked over the system bus".to_owned()];
+            reasons.extend(causes(&error));
+            let remedy = "see \"systemctl status dbus\"; for files alone, give --root DIR";
+            Refused::early(Class::Transient, reasons, remedy)
+        })
     }
 
     fn observe(&self, world: &World<'_, RootDisk>) -> Result<Observation, Trouble> {
@@ -198,6 +254,7 @@ impl Machine {
             base_kept: snapshot.base_kept,
             previous: snapshot.previous.as_ref().map(had),
             forced: snapshot.forced,
+            behind: snapshot.behind.clone(),
             live: self.live,
             awaiting: snapshot.interrupted.as_ref().and_then(|found| awaited(&found.open, &world.boot())),
             interrupted: snapshot.interrupted.is_some(),
@@ -214,6 +271,19 @@ fn awaited(open: &Open, boot: &BootMark) -> Option<String> {
 fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
     let target = Recorded::from_document(change.target.open())?;
     transaction::propose(world, target, &change.rules, &change.steps)
+}
+
+fn take_over(
+    world: &World<'_, RootDisk>,
+    order: TakeOver,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reply, Trouble> {
+    let introduced = order.introduced;
+    let mut handed = world.take_over(order, progress)?;
+    if introduced && world.introduced()? {
+        handed.done.push("its cluster knows it now".to_owned());
+    }
+    Ok(Reply::TakenOver(handed))
 }
 
 fn keep_base(world: &World<'_, RootDisk>, config: Sealed) -> Result<Reply, Trouble> {
@@ -245,8 +315,8 @@ fn finished(
 }
 
 impl Work for Machine {
-    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress)) -> Reply {
-        self.answer(request, progress).unwrap_or_else(|Refused(failure)| Reply::Failed(failure))
+    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply {
+        self.answer(request, progress, wanted).unwrap_or_else(|Refused(failure)| Reply::Failed(failure))
     }
 }
 

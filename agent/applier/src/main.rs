@@ -20,7 +20,7 @@ struct Arguments {
     /// Serve one peer at standard input and output, until it closes them
     #[arg(long)]
     stdio: bool,
-    /// Serve peers in turn at the sockets systemd passes
+    /// Serve peers at the sockets systemd passes
     #[arg(long)]
     socket: bool,
     /// Make the one change of the deployments at this root that standard input orders; for this program's own use

@@ -138,6 +138,13 @@ impl Peer {
         Ok(None)
     }
 
+    /// Whether nothing more can come from it, and nothing sent to it is read.
+    pub(crate) fn is_gone(&self) -> bool {
+        // A hang-up is told without being asked for.
+        let mut watched = [PollFd::new(self.input.as_fd(), PollFlags::empty())];
+        poll(&mut watched, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+
     /// Hands over a whole frame. After a failure part of it may have gone, and the connection is of no more use.
     pub(crate) fn send(&self, frame: &[u8], within: Duration) -> Result<(), WireError> {
         let deadline = Deadline::after(within);

@@ -1,6 +1,7 @@
 //! One connection from greeting to end: requests in turn, each answered, whatever happens on the way.
 //!
-//! A request that has begun is finished, whether or not somebody still listens.
+//! A request that has begun is finished, whether or not somebody still listens, unless it is one that can be taken up
+//! again.
 
 use std::fmt;
 use std::time::Duration;
@@ -109,13 +110,14 @@ impl Session<'_> {
 
     fn carry_out(&mut self, request: Request, work: &mut dyn Work) -> Result<(), Ending> {
         let mut lost = None;
-        let reply = panics::contain(|| {
-            work.handle(request, &mut |progress| {
-                if lost.is_none() {
-                    lost = self.tell(progress).err();
-                }
-            })
-        });
+        let (peer, stop) = (self.peer, self.stop);
+        let wanted = || !stop.is_due() && !peer.is_gone();
+        let mut told = |progress| {
+            if lost.is_none() {
+                lost = self.tell(progress).err();
+            }
+        };
+        let reply = panics::contain(|| work.handle(request, &mut told, &wanted));
         if let Some(error) = lost {
             return Err(Ending::Lost(error));
         }

@@ -1,9 +1,10 @@
-//! The sockets that systemd holds for us: who may connect, one peer after the other, and the end when nobody does.
+//! The sockets that systemd holds for us: who may connect, a few peers at a time, and the end when nobody does.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread;
 use std::time::Duration;
 
 use listenfd::ListenFd;
@@ -19,6 +20,9 @@ use crate::{Work, failed};
 
 /// More sockets than any unit of ours has.
 const MOST_SOCKETS: usize = 8;
+
+/// Peers that are served at the same time; more of them wait.
+const AT_ONCE: usize = 4;
 
 /// Why there is no socket to serve.
 #[derive(Debug, thiserror::Error)]
@@ -113,34 +117,56 @@ pub struct Service {
 }
 
 impl Service {
-    /// Serves one peer after the other, each with work of its own, until nobody has connected for a while or it is
-    /// time to stop. Peers that come meanwhile wait in the socket's backlog, and systemd keeps them when this ends.
-    pub fn serve<W: Work>(&self, listeners: &[UnixListener], mut work: impl FnMut() -> W) -> io::Result<()> {
+    /// Serves a few peers at a time, each with work and a thread of its own, until nobody has been connected for a while
+    /// or it is time to stop. Peers that come meanwhile wait in the socket's backlog, and systemd keeps them when this
+    /// ends. What a peer has begun is finished first.
+    pub fn serve<W: Work>(&self, listeners: &[UnixListener], work: impl Fn() -> W + Sync) -> io::Result<()> {
         listeners.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
-        loop {
-            let Some(called) = self.next_calls(listeners)? else { return Ok(()) };
-            for listener in called {
-                match listener.accept() {
-                    Ok((socket, _)) => self.attend(socket, &mut work),
-                    Err(error) if is_passing(&error) => {}
-                    Err(error) => return Err(error),
+        let (ended, ends) = UnixStream::pair()?;
+        ended.set_nonblocking(true)?;
+        let (work, ends) = (&work, &ends);
+        thread::scope(|scope| {
+            let mut serving = 0;
+            while let Some(called) = self.next_calls(listeners, &ended, serving)? {
+                serving -= taken(&ended)?.min(serving);
+                for listener in called {
+                    match listener.accept() {
+                        Ok((socket, _)) => {
+                            serving += 1;
+                            scope.spawn(move || {
+                                let _end = End(ends);
+                                self.attend(socket, work);
+                            });
+                        }
+                        Err(error) if is_passing(&error) => {}
+                        Err(error) => return Err(error),
+                    }
                 }
             }
-        }
+            Ok(())
+        })
     }
 
-    /// The sockets at which somebody waits; nothing when it is time to end.
-    fn next_calls<'a>(&self, listeners: &'a [UnixListener]) -> io::Result<Option<Vec<&'a UnixListener>>> {
-        let descriptors = listeners.iter().map(AsFd::as_fd).chain([self.stop.descriptor()]);
+    /// The sockets at which somebody waits, as far as there is room for them; nothing when it is time to end.
+    fn next_calls<'a>(
+        &self,
+        listeners: &'a [UnixListener],
+        ended: &UnixStream,
+        serving: usize,
+    ) -> io::Result<Option<Vec<&'a UnixListener>>> {
+        let open = if serving < AT_ONCE { listeners } else { &[] };
+        let descriptors = open.iter().map(AsFd::as_fd).chain([ended.as_fd(), self.stop.descriptor()]);
         let mut watched: Vec<_> = descriptors.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        if !Deadline::after(self.idle).poll(&mut watched)? || self.stop.is_due() {
+        let idle = if serving == 0 { self.idle } else { Duration::MAX };
+        if !Deadline::after(idle).poll(&mut watched)? || self.stop.is_due() {
             return Ok(None);
         }
-        let called = listeners.iter().zip(&watched).filter(|(_, descriptor)| descriptor.any() != Some(false));
-        Ok(Some(called.map(|(listener, _)| listener).collect()))
+        let called = open.iter().zip(&watched).filter(|(_, descriptor)| descriptor.any() != Some(false));
+        // One of several sockets that are called at once may have to wait for the next round.
+        Ok(Some(called.map(|(listener, _)| listener).take(AT_ONCE.saturating_sub(serving)).collect()))
     }
 
-    fn attend<W: Work>(&self, socket: UnixStream, work: &mut impl FnMut() -> W) {
+    fn attend<W: Work>(&self, socket: UnixStream, work: &(impl Fn() -> W + Sync)) {
         let admitted = self.allowed.admit(&socket);
         let ending = Peer::of_socket(socket).map(|peer| match admitted {
             Ok(()) => converse(&peer, &mut work(), &self.limits, &self.stop),
@@ -151,6 +177,24 @@ impl Service {
             Ok(ending) => log(&ending),
             Err(error) => log(&error),
         }
+    }
+}
+
+/// Says, however a peer's thread ends, that it has.
+struct End<'s>(&'s UnixStream);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        // The other end is there as long as any thread is.
+        let _ = { self.0 }.write(&[0]);
+    }
+}
+
+/// How many threads have ended since this was last asked.
+fn taken(mut ended: &UnixStream) -> io::Result<usize> {
+    match ended.read(&mut [0; AT_ONCE]) {
+        Err(error) if is_passing(&error) => Ok(0),
+        count => count,
     }
 }
 

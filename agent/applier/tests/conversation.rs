@@ -154,7 +154,7 @@ fn a_peer_that_does_not_greet_is_given_up() {
 fn work_goes_on_to_its_end_when_the_peer_goes_away() {
     let (mut peer, served, strings) = conversation(Limits::default(), never());
     greet(&mut peer);
-    send(&mut peer, &Request::Repair);
+    send(&mut peer, &Request::Repair { only: Vec::new() });
     strings.begun.recv_timeout(common::PATIENCE).unwrap();
     drop(peer);
     strings.go.send(()).unwrap();

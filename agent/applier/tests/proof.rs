@@ -94,6 +94,7 @@ impl Node {
             current: observation.current.map_or_else(MachineConfig::empty, |sealed| parsed(sealed.open())),
             install_time: observation.install_time.map(|sealed| parsed(sealed.open())),
             forced: observation.forced,
+            behind: observation.behind,
         };
         let rules = Rules::default();
         let steps = plan(&observed, &rules.desired(parsed(target.clone())).unwrap()).unwrap().steps;

@@ -1,4 +1,4 @@
-//! Real Unix sockets: who is let in, one after the other, and the end when nobody comes.
+//! Real Unix sockets: who is let in, how many at a time, and the end when nobody comes.
 #![cfg(test)]
 
 mod common;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::{PATIENCE, connect, failure, greet, reply, send, serve};
 use ostler_applier::Allowed;
+use ostler_core::pinned::Order;
 use ostler_core::protocol::{Class, Reply, Request};
 
 const IDLE: Duration = Duration::from_millis(500);
@@ -47,23 +48,62 @@ fn a_connection_puts_the_end_off() {
 }
 
 #[test]
-fn two_clients_are_served_in_turn() {
+fn four_clients_are_served_at_once_and_the_fifth_waits() {
+    let served = serve(us(), PATIENCE);
+    let mut four: Vec<_> = (0..4).map(|_| connect(&served.path)).collect();
+    four.iter_mut().for_each(greet);
+    let mut fifth = connect(&served.path);
+    fifth.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(common::body(&mut fifth).is_none(), "the fifth has to wait for its greeting");
+    fifth.set_read_timeout(Some(PATIENCE)).unwrap();
+    drop(four.pop());
+    greet(&mut fifth);
+    for peer in four.iter_mut().chain([&mut fifth]) {
+        send(peer, &Request::Status);
+        assert!(matches!(reply(peer), Some(Reply::Status(_))));
+    }
+    assert_eq!(served.strings.finished.load(Ordering::SeqCst), 4);
+    served.stop();
+}
+
+#[test]
+fn a_long_request_holds_nobody_up() {
     let served = serve(us(), PATIENCE);
     let mut first = connect(&served.path);
     greet(&mut first);
+    send(&mut first, &Request::Repair { only: Vec::new() });
+    served.strings.begun.recv_timeout(PATIENCE).unwrap();
     let mut second = connect(&served.path);
-    second.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    assert!(common::body(&mut second).is_none(), "the second has to wait for its greeting");
-    second.set_read_timeout(Some(PATIENCE)).unwrap();
-    send(&mut first, &Request::Status);
-    assert!(matches!(reply(&mut first), Some(Reply::Status(_))));
-    drop(first);
     greet(&mut second);
     send(&mut second, &Request::Status);
     assert!(matches!(reply(&mut second), Some(Reply::Status(_))));
-    drop(second);
+    served.strings.go.send(()).unwrap();
+    while matches!(reply(&mut first), Some(Reply::Progress(_))) {}
     assert_eq!(served.strings.finished.load(Ordering::SeqCst), 2);
     served.stop();
+}
+
+#[test]
+fn what_can_be_taken_up_again_ends_with_its_peer_or_with_the_service() {
+    let served = serve(us(), PATIENCE);
+    for leaves in [true, false] {
+        let mut peer = connect(&served.path);
+        greet(&mut peer);
+        send(&mut peer, &Request::Pin(Order::default()));
+        served.strings.begun.recv_timeout(PATIENCE).unwrap();
+        if leaves {
+            drop(peer);
+        } else {
+            served.stop();
+            return assert!(matches!(reply(&mut peer), Some(Reply::Status(_))), "the answer still comes");
+        }
+        let finished = &served.strings.finished;
+        let began = Instant::now();
+        while finished.load(Ordering::SeqCst) == 0 {
+            assert!(began.elapsed() < PATIENCE);
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn comes_too_late(stop: &Stop) {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     ours.write_all(&hello(VERSION)).unwrap();
     send(&mut ours, &Request::Status);
-    let (mut work, strings) = Scripted::new();
+    let (work, strings) = Scripted::new();
     let ending = converse(&Peer::of_socket(theirs).unwrap(), &mut work(), &Limits::default(), stop);
     assert!(matches!(ending, Ending::Stopped), "{ending}");
     body(&mut ours).expect("a greeting");
@@ -41,7 +41,7 @@ fn a_request_is_finished_and_the_next_one_refused() {
     let [within, between, late] = [(); 3].map(|()| Stop::on_sigterm().unwrap());
     let (mut busy, served_busy, strings) = conversation(Limits::default(), within);
     greet(&mut busy);
-    send(&mut busy, &Request::Repair);
+    send(&mut busy, &Request::Repair { only: Vec::new() });
     strings.begun.recv_timeout(PATIENCE).unwrap();
     let (mut idle, served_idle, _) = conversation(Limits::default(), between);
     greet(&mut idle);

@@ -12,7 +12,9 @@ use ostler_core::os::goal::{Goal, OsChange, Platform};
 use ostler_core::os::image::Pinned;
 use ostler_core::os::preflight::{self, FailedTarget};
 use ostler_core::os::trust::Requirement;
+use ostler_core::os_release::OsRelease;
 use ostler_host::disk::RootDisk;
+use ostler_host::machine;
 use ostler_host::os::bootc::{Bootc, Settings};
 use ostler_host::os::extensions::Extensions;
 use ostler_host::os::external::External;
@@ -55,6 +57,11 @@ impl<'d> LiveOs<'d> {
     /// What changes the operating system when no packages are wanted, for people.
     pub fn usual_backend(&self) -> Option<Backend> {
         choose(&self.host, false).ok()
+    }
+
+    /// Which release runs.
+    pub fn release(&self) -> &OsRelease {
+        &self.host.release
     }
 
     /// What bootc says of a restart of user space into the staged deployment, where bootc is what changes it.
@@ -124,7 +131,7 @@ impl OsHost for LiveOs<'_> {
             failed,
             // Where they cannot be read, all are taken to be needed.
             layers: self.sysroot.layers().unwrap_or_default(),
-            ..Known::default()
+            first_boot: machine::is_first_boot(self.disk).unwrap_or(false),
         };
         let skopeo = self.skopeo()?;
         let facts = Survey::new(self.disk, self.root, &skopeo).facts(&image, known);

@@ -18,6 +18,10 @@ const FAILURE: &str = "boot/ostree/finalize-failure.stamp";
 /// Under what names the repository keeps layers of images.
 const LAYERS: &str = "ostree/container/blob";
 
+/// Where an origin names packages that come from files.
+const LOCAL: [(&str, &str); 3] =
+    [("packages", "requested-local"), ("packages", "requested-local-fileoverride"), ("overrides", "replace-local")];
+
 /// What is kept of such a note.
 const MOST_FAILURE: usize = 4096;
 
@@ -95,6 +99,7 @@ fn installed(repository: &ostree::Repo, deployment: &Deployment) -> Installed {
         pinned: deployment.is_pinned(),
         packages: list("packages", "requested"),
         removals: list("overrides", "remove"),
+        local: LOCAL.iter().flat_map(|(group, key)| list(group, key)).collect(),
     }
 }
 

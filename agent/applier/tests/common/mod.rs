@@ -52,7 +52,7 @@ pub fn greet(socket: &mut (impl Read + Write)) {
     socket.write_all(&hello(VERSION)).unwrap();
 }
 
-/// Work for tests: `Recover` panics, `Repair` waits to be let go between two reports of progress, `Drift` reports a
+/// Work for tests: `Recover` panics, `Pin` lasts as long as somebody waits for it, `Repair` waits to be let go between two reports of progress, `Drift` reports a
 /// lot, `Observe` answers with progress, which is no answer. `Status` does nothing.
 pub struct Scripted {
     pub finished: Arc<AtomicUsize>,
@@ -72,7 +72,7 @@ pub fn step() -> Progress {
 }
 
 impl Scripted {
-    pub fn new() -> (impl FnMut() -> Self + Send, Strings) {
+    pub fn new() -> (impl Fn() -> Self + Send + Sync, Strings) {
         let finished = Arc::new(AtomicUsize::new(0));
         let ((begin, begun), (go, gone)) = (channel(), channel());
         let gone = Arc::new(Mutex::new(gone));
@@ -84,11 +84,17 @@ impl Scripted {
 }
 
 impl Work for Scripted {
-    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress)) -> Reply {
+    fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply {
         match request {
+            Request::Pin(_) => {
+                self.begun.lock().unwrap().send(()).unwrap();
+                while wanted() {
+                    std::thread::yield_now();
+                }
+            }
             Request::Recover => panic!("hunter2"),
             Request::Observe => return Reply::Progress(step()),
-            Request::Repair => {
+            Request::Repair { .. } => {
                 progress(step());
                 self.begun.lock().unwrap().send(()).unwrap();
                 self.go.lock().unwrap().recv_timeout(PATIENCE).unwrap();
@@ -107,7 +113,7 @@ pub fn conversation(limits: Limits, stop: Stop) -> (UnixStream, JoinHandle<Endin
     let (ours, theirs) = UnixStream::pair().unwrap();
     ours.set_read_timeout(Some(PATIENCE)).unwrap();
     ours.set_write_timeout(Some(PATIENCE)).unwrap();
-    let (mut work, strings) = Scripted::new();
+    let (work, strings) = Scripted::new();
     let served = std::thread::spawn(move || {
         let peer = Peer::of_socket(theirs).unwrap();
         converse(&peer, &mut work(), &limits, &stop)
