@@ -36,6 +36,10 @@ const CHANGED_PAUSE: Duration = Duration::from_secs(1);
 /// Shortest time between two readings of files that did not change but do not work.
 const SUSPECT_PAUSE: Duration = Duration::from_secs(30);
 
+/// What the TLS library says of a server whose certificate it does not accept. The connection's own error is not the cause
+/// that can be looked at, so its words have to do.
+const UNTRUSTED: &str = "invalid peer certificate";
+
 /// Makes clients from what is on disk now.
 pub trait Credentials: Send + Sync {
     /// A new client, and what the files looked like before it was made from them.
@@ -161,7 +165,11 @@ impl Access {
     fn note(&self, answer: &Result<Response<Body>, BoxError>) {
         match answer.as_ref().map(Response::status) {
             Err(error) => {
-                self.health.failed(&innermost(&**error));
+                let reason = innermost(&**error);
+                if reason.contains(UNTRUSTED) {
+                    self.health.distrusted();
+                }
+                self.health.failed(&reason);
                 self.suspect.store(true, Ordering::Relaxed);
             }
             Ok(StatusCode::UNAUTHORIZED) => {

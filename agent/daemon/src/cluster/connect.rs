@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use kube::Client;
+use tokio::sync::watch;
 
 use super::access::{Access, Credentials, Files};
 use super::error::ClusterError;
@@ -34,6 +35,11 @@ impl Cluster {
     /// Reads the credentials; whether the cluster is there shows with the first request.
     pub async fn connect(kubeconfig: &Path, node: &str) -> Result<Self, ClusterError> {
         Self::open(Box::new(Files::new(kubeconfig)), node).await
+    }
+
+    /// Whether the server is not trusted, as it changes.
+    pub fn distrust(&self) -> watch::Receiver<bool> {
+        self.health.distrust()
     }
 
     /// The same with credentials from anywhere. Has to be called within a runtime: events are sent by a task.

@@ -14,17 +14,19 @@ const STREAK: u32 = 2;
 pub struct Health {
     lost: watch::Sender<Option<String>>,
     streak: AtomicU32,
+    distrusted: watch::Sender<bool>,
 }
 
 impl Health {
     /// Good until the contrary is heard.
     pub fn new() -> Self {
-        Self { lost: watch::Sender::new(None), streak: AtomicU32::new(0) }
+        Self { lost: watch::Sender::new(None), streak: AtomicU32::new(0), distrusted: watch::Sender::new(false) }
     }
 
     /// A request was answered.
     pub fn worked(&self) {
         self.streak.store(0, Ordering::Relaxed);
+        self.distrusted.send_if_modified(std::mem::take);
         self.lost.send_if_modified(|lost| lost.take().is_some());
     }
 
@@ -40,6 +42,16 @@ impl Health {
         });
     }
 
+    /// A server answered whose certificate nobody we trust vouches for.
+    pub fn distrusted(&self) {
+        self.distrusted.send_if_modified(|distrusted| !std::mem::replace(distrusted, true));
+    }
+
+    /// Whether the server is not trusted, as it changes.
+    pub fn distrust(&self) -> watch::Receiver<bool> {
+        self.distrusted.subscribe()
+    }
+
     /// The state as it changes: a reason while the cluster is lost.
     pub fn follow(&self) -> watch::Receiver<Option<String>> {
         self.lost.subscribe()
@@ -49,6 +61,20 @@ impl Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distrust_is_told_once_and_ends_with_an_answer() {
+        let health = Health::new();
+        let mut distrust = health.distrust();
+        health.worked();
+        assert!(!distrust.has_changed().unwrap());
+        health.distrusted();
+        assert!(*distrust.borrow_and_update());
+        health.distrusted();
+        assert!(!distrust.has_changed().unwrap());
+        health.worked();
+        assert!(!*distrust.borrow_and_update());
+    }
 
     #[test]
     fn a_loss_takes_two_failures_in_a_row_and_is_told_once() {

@@ -12,6 +12,7 @@ mod events;
 mod gates;
 mod health;
 mod pause;
+mod pinned;
 mod publish;
 mod watch;
 

@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::Request;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::core::{ApiResource, NotUsed, Object, Resource, ResourceExt, Status};
+use ostler_core::api::machine_config_node::PinnedImageSetProgress;
 use ostler_core::api::{MachineConfig, MachineConfigNode};
+use ostler_core::certificates::bundle_of;
 use ostler_core::node::{NodeView, keys};
 use ostler_core::protocol::Sealed;
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,11 @@ use super::pause;
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Where the API server's authority is found while it is rotated.
+const AUTHORITY_NAMESPACE: &str = "openshift-machine-config-operator";
+const AUTHORITY: &str = "kubeconfig-data";
+const AUTHORITY_KEY: &str = "ca-bundle.crt";
 
 /// A node as far as it is read: its images and addresses are nobody's business here.
 pub type NodeObject = Object<Schedulable, NotUsed>;
@@ -68,6 +75,16 @@ impl Cluster {
             metadata.remove("managedFields");
         }
         Ok(Sealed::new(document))
+    }
+
+    /// Fetches what the API server is to be verified with from now on.
+    pub async fn server_authority(&self) -> Result<Vec<u8>, ClusterError> {
+        let what = format!("get ConfigMap {AUTHORITY_NAMESPACE}/{AUTHORITY}");
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), AUTHORITY_NAMESPACE);
+        let map = maps.get(AUTHORITY).await.map_err(|error| ClusterError::new(&what, error))?;
+        let map = serde_json::to_value(map).unwrap_or_default();
+        let problem = format!("holds no {AUTHORITY_KEY} that can be read");
+        bundle_of(&map, AUTHORITY_KEY).ok_or(ClusterError::Answer { what, problem })
     }
 
     /// Sets annotations of the node, and removes those without a value; answers with the node as it is then.
@@ -118,6 +135,17 @@ impl Cluster {
     pub async fn clear_irreconcilable(&self) -> Result<MachineConfigNode, ClusterError> {
         let patch = Patch::Merge(json!({"status": {"irreconcilableChanges": null}}));
         self.patch_status(&PatchParams::default(), &patch).await
+    }
+
+    /// Makes these all pinned image sets that the report speaks of, whoever wrote what was there.
+    pub async fn replace_pinned_sets(
+        &self,
+        manager: &str,
+        sets: &[PinnedImageSetProgress],
+    ) -> Result<MachineConfigNode, ClusterError> {
+        let sets = if sets.is_empty() { Value::Null } else { json!(sets) };
+        let parameters = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+        self.patch_status(&parameters, &Patch::Merge(json!({"status": {"pinnedImageSets": sets}}))).await
     }
 
     async fn patch_status(

@@ -1,7 +1,7 @@
 //! What happens to the few objects that concern a node, as one endless stream.
 //!
 //! Owns listing, following and beginning anew; says only what differs from what it said before. Nothing runs while the
-//! stream is not polled, and nothing is polled for: a quiet cluster costs the renewal of four watches in five minutes.
+//! stream is not polled, and nothing is polled for: a quiet cluster costs the renewal of a few watches in five minutes.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,7 +12,10 @@ use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams, WatchEvent, WatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta, Resource, ResourceExt};
-use ostler_core::api::{MachineConfigNode, MachineConfiguration, MachineConfigurationStatus, machine_configuration};
+use ostler_core::api::{
+    ControllerConfig, MachineConfigNode, MachineConfiguration, MachineConfigurationStatus, PinnedImageSet,
+    controller_config, machine_configuration,
+};
 use ostler_core::node::{Gates, NodeView};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch::Receiver;
@@ -22,6 +25,7 @@ use super::connect::Cluster;
 use super::error::ClusterError;
 use super::gates;
 use super::pause;
+use super::pinned;
 use super::publish::{NodeObject, view};
 
 /// How long the server keeps a watch open, in seconds.
@@ -34,7 +38,7 @@ const DEAD: Duration = Duration::from_secs(295);
 const GOOD: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often in a row a kind has to be missing before it is taken for gone.
+/// How often in a row a kind has to be missing, or refused, before that is taken for true.
 const BELIEVED: u32 = 4;
 /// For what only an administrator can change.
 const RARE_PAUSE: Duration = Duration::from_secs(300);
@@ -50,6 +54,12 @@ pub enum Change {
     Settings(Option<Box<MachineConfiguration>>),
     /// The gates in force.
     Gates(Gates),
+    /// What the operator hands to nodes, or that there is nothing.
+    ControllerConfig(Option<Arc<ControllerConfig>>),
+    /// All sets of images that this node is to keep.
+    PinnedSets(Arc<Vec<PinnedImageSet>>),
+    /// What a hosted cluster mounts for its node was replaced.
+    Mounted,
     /// The cluster cannot be reached any more, and why.
     Lost(String),
     /// The cluster can be reached again.
@@ -61,19 +71,31 @@ impl Cluster {
     pub fn changes(&self) -> impl Stream<Item = Change> + Send + use<> {
         let client = || self.client.clone();
         let gates = ApiResource::from_gvk(&GroupVersionKind::gvk("config.openshift.io", "v1", "FeatureGate"));
-        let node = Api::<NodeObject>::all_with(client(), &ApiResource::erase::<Node>(&()));
-        let node = Watch::new(node, "node", &self.node, node_change);
         let report = Watch::new(Api::all(client()), "MachineConfigNode", &self.node, report_change);
         let settings =
             Watch::new(Api::all(client()), "MachineConfiguration", machine_configuration::NAME, settings_change);
         let gates = Watch::new(Api::all_with(client(), &gates), "FeatureGate", "cluster", gates_change);
-        stream::select_all([
+        let certificates =
+            Watch::new(Api::all(client()), "ControllerConfig", controller_config::NAME, controller_config_change);
+        let changes = stream::select_all([
             reachability(self.health.follow()),
-            node.after(&self.answered.node).stream(),
+            self.own_node(),
             report.after(&self.answered.machine_config_node).stream(),
             settings.stream(),
             gates.stream(),
-        ])
+            certificates.stream(),
+        ]);
+        pinned::followed(client(), changes.boxed())
+    }
+
+    /// What happens to the node alone, for clusters that have nothing else of ours.
+    pub fn node_changes(&self) -> impl Stream<Item = Change> + Send + use<> {
+        stream::select_all([reachability(self.health.follow()), self.own_node()])
+    }
+
+    fn own_node(&self) -> BoxStream<'static, Change> {
+        let node = Api::<NodeObject>::all_with(self.client.clone(), &ApiResource::erase::<Node>(&()));
+        Watch::new(node, "node", &self.node, node_change).after(&self.answered.node).stream()
     }
 }
 
@@ -117,19 +139,28 @@ fn gates_change(gate: Option<DynamicObject>) -> Change {
     Change::Gates(gate.map_or_else(Gates::default, |gate| gates::read(&gate.data)))
 }
 
-/// One object, followed.
-struct Watch<K> {
+fn controller_config_change(config: Option<ControllerConfig>) -> Change {
+    Change::ControllerConfig(config.map(|config| {
+        let ObjectMeta { name, annotations, resource_version, .. } = config.metadata;
+        let metadata = ObjectMeta { name, annotations, resource_version, ..ObjectMeta::default() };
+        Arc::new(ControllerConfig { metadata, spec: config.spec })
+    }))
+}
+
+/// One object, followed; `C` is what is said of it.
+pub(super) struct Watch<K, C = Change> {
     api: Api<K>,
     what: String,
     selector: String,
-    change: fn(Option<K>) -> Change,
+    change: fn(Option<K>) -> C,
     answered: Option<Arc<AtomicU64>>,
     step: Step<K>,
-    said: Option<Change>,
+    said: Option<C>,
     /// The newest version that was heard of.
     reached: u64,
     failures: u32,
     absences: u32,
+    refusals: u32,
     pause: Duration,
     since: Instant,
 }
@@ -143,12 +174,14 @@ enum Step<K> {
     Follow(String, BoxStream<'static, kube::Result<WatchEvent<K>>>),
 }
 
-impl<K> Watch<K>
+impl<K, C> Watch<K, C>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     K::DynamicType: Send + Sync,
+    C: Clone + PartialEq + Send + 'static,
 {
-    fn new(api: Api<K>, kind: &str, name: &str, change: fn(Option<K>) -> Change) -> Self {
+    /// The object of a kind that has this name, from what it is now.
+    pub(super) fn new(api: Api<K>, kind: &str, name: &str, change: fn(Option<K>) -> C) -> Self {
         Self {
             api,
             what: format!("watch {kind} {name}"),
@@ -160,6 +193,7 @@ where
             reached: 0,
             failures: 0,
             absences: 0,
+            refusals: 0,
             pause: Duration::ZERO,
             since: Instant::now(),
         }
@@ -170,11 +204,12 @@ where
         Self { answered: Some(Arc::clone(answered)), ..self }
     }
 
-    fn stream(self) -> BoxStream<'static, Change> {
+    /// All that is to be said of it; never ends.
+    pub(super) fn stream(self) -> BoxStream<'static, C> {
         stream::unfold(self, |mut watch| async move { Some((watch.next().await, watch)) }).boxed()
     }
 
-    async fn next(&mut self) -> Change {
+    async fn next(&mut self) -> C {
         loop {
             let outcome = match std::mem::replace(&mut self.step, Step::List) {
                 Step::List => self.list().await,
@@ -197,11 +232,12 @@ where
         self.since = Instant::now();
     }
 
-    async fn list(&mut self) -> kube::Result<Option<Change>> {
+    async fn list(&mut self) -> kube::Result<Option<C>> {
         self.rest().await;
         let newest = self.reached.max(self.answered());
         let list = self.api.list(&ListParams::default().fields(&self.selector)).await?;
         self.absences = 0;
+        self.refusals = 0;
         let version = list.metadata.resource_version.unwrap_or_default();
         self.reached = number(&version);
         if self.reached < newest {
@@ -211,7 +247,7 @@ where
         Ok(Some((self.change)(list.items.into_iter().next())))
     }
 
-    async fn open(&mut self, version: String) -> kube::Result<Option<Change>> {
+    async fn open(&mut self, version: String) -> kube::Result<Option<C>> {
         self.rest().await;
         let parameters = WatchParams::default().fields(&self.selector).timeout(RENEWAL);
         let events = self.api.watch(&parameters, &version).await?.boxed();
@@ -223,7 +259,7 @@ where
         &mut self,
         version: String,
         mut events: BoxStream<'static, kube::Result<WatchEvent<K>>>,
-    ) -> kube::Result<Option<Change>> {
+    ) -> kube::Result<Option<C>> {
         let event = match timeout(DEAD, events.next()).await {
             Ok(Some(event)) => event,
             Ok(None) if self.since.elapsed() >= FULL_TERM => {
@@ -277,28 +313,31 @@ where
     }
 
     /// Begins anew, from a list: after a loss the cluster may have been set back to an older state.
-    fn failed(&mut self, error: kube::Error) -> Option<Change> {
+    fn failed(&mut self, error: kube::Error) -> Option<C> {
         self.count();
         self.step = Step::List;
         let error = ClusterError::new(&self.what, error);
         if error.is_not_found() {
             return self.absent();
         }
-        self.pause = if error.is_transient() { self.back_off() } else { pause::spread(RARE_PAUSE) };
-        self.complain(&error);
+        self.pause = if error.is_transient() { self.back_off() } else { self.refused(&error) };
         None
     }
 
-    /// Once for what lasts; what passes is told by the client as a whole.
-    fn complain(&self, error: &ClusterError) {
-        if !error.is_transient() && self.failures == 1 {
+    /// What was permitted before is believed refused only when that is heard repeatedly: a server that starts refuses
+    /// nodes for as long as it has not read what they may do. Told once; what passes is told by the client as a whole.
+    fn refused(&mut self, error: &ClusterError) -> Duration {
+        self.refusals = self.refusals.saturating_add(1);
+        let believed = if self.said.is_some() { BELIEVED } else { 1 };
+        if self.refusals == believed {
             tracing::warn!("{error}");
         }
+        if self.refusals < believed { self.back_off() } else { pause::spread(RARE_PAUSE) }
     }
 
     /// A whole kind that was there before is believed gone only when that is heard repeatedly: a server that starts, or
     /// something in its place, may say so as well.
-    fn absent(&mut self) -> Option<Change> {
+    fn absent(&mut self) -> Option<C> {
         self.absences = self.absences.saturating_add(1);
         let none = (self.change)(None);
         let expected = self.said.as_ref().is_none_or(|said| *said == none);
