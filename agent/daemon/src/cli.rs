@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exits::{
-    APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT, PLAN_EXIT,
-    REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
+    APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT, FIRSTBOOT_EXIT,
+    HAND_BACK_EXIT, PLAN_EXIT, REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
 };
 
 /// The node agent of an OpenShift or OKD node.
@@ -32,6 +32,9 @@ pub enum Command {
     /// Look after this node: bring it into every configuration that is desired of it, and say how it is
     #[command(after_help = DAEMON_EXIT)]
     Daemon(DaemonOptions),
+    /// Complete the first boot of this machine: bring it into the operating system of its configuration, and restart
+    #[command(after_help = FIRSTBOOT_EXIT)]
+    Firstboot(FirstBootOptions),
     /// Bring the machine, or a root directory, into a configuration: wholly, or not at all
     #[command(after_help = APPLY_EXIT)]
     Apply(ApplyOptions),
@@ -53,6 +56,9 @@ pub enum Command {
     /// Say how the machine differs from the configuration it is in, and put it right if asked
     #[command(after_help = DRIFT_EXIT)]
     Drift(DriftOptions),
+    /// Leave the machine so that a machine-config-daemon can begin with it
+    #[command(after_help = HAND_BACK_EXIT)]
+    HandBack(HandBackOptions),
     /// Write what packages ship beside the command
     #[command(hide = true)]
     Pack(PackOptions),
@@ -114,6 +120,9 @@ pub struct ConsentOptions {
     pub yes: bool,
 }
 
+/// Where a kubelet says how it is.
+pub const KUBELET: &str = "http://localhost:10248/healthz";
+
 /// `ostler daemon`.
 #[derive(Debug, Args)]
 pub struct DaemonOptions {
@@ -124,6 +133,13 @@ pub struct DaemonOptions {
     /// /run/ostler/machineconfignode.json.
     #[arg(long, value_name = "DIR")]
     pub standalone: Option<PathBuf>,
+    /// Take desired configurations from what a hosted cluster mounts on this directory
+    ///
+    /// It holds "config", an Ignition config, plain or packed with gzip and base64, whose file
+    /// /etc/mcs-machine-config-content.json is the MachineConfig; and "hash", by which the Node's annotations name it.
+    /// Everything else is as in any cluster, but there is no MachineConfigNode.
+    #[arg(long, value_name = "DIR", conflicts_with = "standalone")]
+    pub hosted: Option<PathBuf>,
     /// Look after the files under this directory instead of this machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -137,7 +153,7 @@ pub struct DaemonOptions {
     #[arg(long, value_name = "FILE", default_value = "/var/lib/kubelet/kubeconfig", conflicts_with = "standalone")]
     pub kubeconfig: PathBuf,
     /// Where the kubelet says how it is; "none" to not ask
-    #[arg(long, value_name = "URL", default_value = "http://localhost:10248/healthz")]
+    #[arg(long, value_name = "URL", default_value = KUBELET)]
     pub kubelet_healthz: String,
     /// How many minutes a machine has to prove itself after a restart, before it goes back
     #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1440))]
@@ -145,6 +161,20 @@ pub struct DaemonOptions {
     /// Where to serve metrics; "none" to serve none
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8797")]
     pub metrics: String,
+    /// How much to log
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    pub log_level: LogLevel,
+    /// Whether this is `ostler firstboot`.
+    #[arg(skip)]
+    pub first_boot: bool,
+}
+
+/// `ostler firstboot`.
+#[derive(Debug, Args)]
+pub struct FirstBootOptions {
+    /// Work on the files under this directory instead of on this machine
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// How much to log
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
     pub log_level: LogLevel,
@@ -276,6 +306,17 @@ pub struct DriftOptions {
     /// Do not ask before changing the machine
     #[arg(short, long, requires = "repair")]
     pub yes: bool,
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler hand-back`.
+#[derive(Debug, Args)]
+pub struct HandBackOptions {
+    /// Whether, and whether to ask.
+    #[command(flatten)]
+    pub consent: ConsentOptions,
     /// Which machine.
     #[command(flatten)]
     pub machine: MachineOptions,

@@ -7,6 +7,7 @@ mod cli;
 mod cluster;
 mod commands;
 mod course;
+mod duty;
 mod input;
 mod service;
 mod show;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Diff(options) => commands::diff(&options),
         Command::Pack(options) => commands::pack(&options),
         Command::Daemon(options) => service::daemon(&options),
+        Command::Firstboot(options) => service::first_boot(&options),
         Command::Apply(options) => {
             commands::apply(&options, &mut Console::standard(options.machine.output), Connection::open)
         }
@@ -43,8 +45,13 @@ fn main() -> ExitCode {
             let mut console = Console::standard(options.machine.output);
             commands::status(&options, &mut console, Connection::open, Heard::from_daemon)
         }
+        Command::HandBack(options) => {
+            let mut console = Console::standard(options.machine.output);
+            commands::hand_back(&options, &mut console, Connection::open, Heard::from_daemon)
+        }
         Command::Drift(options) => {
-            commands::drift(&options, &mut Console::standard(options.machine.output), Connection::open)
+            let mut console = Console::standard(options.machine.output);
+            commands::drift(&options, &mut console, Connection::open, commands::drift_policy)
         }
     };
     match result {

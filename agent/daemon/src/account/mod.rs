@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use ostler_core::drift::policy::MAX_ANNOTATION;
 use ostler_core::node::{ConfigRef, Phase};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,9 @@ pub struct Account {
     pub irreconcilable: usize,
     /// Whether another configuration stands in for the one that the node was installed with.
     pub base_kept: bool,
+    /// What the cluster says is to be done about drift.
+    #[serde(default)]
+    pub drift_policy: Option<String>,
 }
 
 /// How it stands with the cluster.
@@ -100,6 +104,10 @@ impl Account {
         }
         if let Some(trouble) = &mut self.trouble {
             shorten(trouble, MAX_TROUBLE);
+        }
+        if let Some(policy) = &mut self.drift_policy {
+            // One more than can be a policy: what was cut is never taken for one.
+            shorten(policy, MAX_ANNOTATION + 1);
         }
         for reference in [&mut self.current, &mut self.desired].into_iter().flatten() {
             shorten(&mut reference.config, MAX_TEXT);

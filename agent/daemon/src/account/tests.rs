@@ -32,6 +32,7 @@ pub fn account() -> Account {
         api: Some(Api { reachable: true, since: 1_790_999_000 }),
         irreconcilable: 0,
         base_kept: false,
+        drift_policy: None,
     }
 }
 
@@ -172,7 +173,8 @@ fn texts_beyond_their_limits_are_cut_and_the_document_stays_below_its_own() {
         reason: long.clone(),
         next: long.clone(),
         blocked_by: Some(long.clone()),
-        trouble: Some(long),
+        trouble: Some(long.clone()),
+        drift_policy: Some(long),
         current: reference.clone(),
         desired: reference,
         ..account()
@@ -192,7 +194,7 @@ fn the_document_has_the_keys_that_programs_know() {
             "blockedBy": "the drain controller has not done drain-rendered-worker-2", "phase": "draining",
             "current": {"config": "rendered-worker-1"}, "desired": {"config": "rendered-worker-2"},
             "attempt": 1, "retryAt": null, "trouble": null, "api": {"reachable": true, "since": 1_790_999_000},
-            "irreconcilable": 0, "baseKept": false,
+            "irreconcilable": 0, "baseKept": false, "driftPolicy": null,
         })
     );
 }

@@ -4,6 +4,7 @@
 //! commands' business.
 
 mod child;
+mod line;
 mod trouble;
 mod wire;
 
@@ -20,6 +21,7 @@ use nix::unistd::Uid;
 use ostler_core::protocol::{Hello, Reply, Request, VERSION, decode};
 use ostler_core::transaction::Progress;
 
+pub use line::Line;
 use trouble::Trouble;
 use wire::Lost;
 
@@ -35,6 +37,7 @@ pub struct Connection {
     /// Gone once nothing more is to be said: the child ends when this closes.
     output: Option<Box<dyn Write>>,
     child: Option<Child>,
+    line: Line,
     greeted: bool,
 }
 
@@ -60,6 +63,11 @@ impl Connection {
         }
     }
 
+    /// What lets another thread give up what is asked here.
+    pub fn line(&self) -> Line {
+        self.line.clone()
+    }
+
     /// The applier of this machine where it listens; nothing where only root is left, and a child will do.
     fn to_this_machine(socket: &Path, user: Uid) -> Result<Option<Self>, Trouble> {
         match Self::at(socket)? {
@@ -82,19 +90,21 @@ impl Connection {
             return Err(Trouble::Impostor { socket: path.to_owned() });
         }
         await_turn(&socket);
+        let line = Line::of_socket(&socket).map_err(|error| Trouble::unreachable(path, &error))?;
         let output = socket.try_clone().map_err(|error| Trouble::unreachable(path, &error))?;
-        let mut connection = Self::new(socket, output, None);
+        let mut connection = Self::new(socket, output, None, line);
         connection.greet()?;
         Ok(Some(connection))
     }
 
-    fn new(input: impl Read + 'static, output: impl Write + 'static, child: Option<Child>) -> Self {
-        Self { input: Box::new(input), output: Some(Box::new(output)), child, greeted: false }
+    fn new(input: impl Read + 'static, output: impl Write + 'static, child: Option<Child>, line: Line) -> Self {
+        Self { input: Box::new(input), output: Some(Box::new(output)), child, line, greeted: false }
     }
 
     fn of_child(program: &Path, root: Option<&Path>) -> Result<Self, Trouble> {
         let (child, input, output) = child::start(program, root)?;
-        let mut connection = Self::new(input, output, Some(child));
+        let line = Line::of_child(&child);
+        let mut connection = Self::new(input, output, Some(child), line);
         connection.greet()?;
         Ok(connection)
     }
@@ -136,6 +146,7 @@ impl Connection {
     fn close(&mut self) -> Option<Child> {
         self.output = None;
         self.input = Box::new(io::empty());
+        self.line.end();
         self.child.take()
     }
 
@@ -167,7 +178,7 @@ fn is_trusted(socket: &UnixStream) -> bool {
     getsockopt(socket, PeerCredentials).is_ok_and(|holder| trusted(Uid::from_raw(holder.uid())))
 }
 
-/// The applier greets whom it serves, and serves one at a time; somebody who waits at a terminal should know.
+/// The applier greets whom it serves, and serves a few at a time; somebody who waits at a terminal should know.
 fn await_turn(socket: &UnixStream) {
     let mut watched = [PollFd::new(socket.as_fd(), PollFlags::POLLIN)];
     if poll(&mut watched, PollTimeout::from(QUIET_MILLIS)) == Ok(0) {

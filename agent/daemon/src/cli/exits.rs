@@ -27,6 +27,14 @@ Exit status:
   3  with --once, the desired configuration is refused; the reason is in the status
   4  with --once, the node waits: for a restart, for somebody to let it go on";
 
+/// Of `ostler firstboot`.
+pub(super) const FIRSTBOOT_EXIT: &str = "\
+Exit status:
+  0  the machine is in its configuration, or was already
+  1  something failed; starting again may help
+  2  what the installation left cannot be used, or the command line is wrong
+  3  the configuration is refused; the reason and the remedy are shown";
+
 /// Of `ostler apply`.
 pub(super) const APPLY_EXIT: &str = "\
 Exit status:
@@ -100,3 +108,12 @@ Exit status:
   3  refused; the reason and the remedy are shown, and nothing was changed
   4  something differs
   5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
+
+/// Of `ostler hand-back`.
+pub(super) const HAND_BACK_EXIT: &str = "\
+Exit status:
+  0  handed back, or it could be with --dry-run
+  1  not handed back: it failed, ostler's own daemon runs, or you said no
+  2  --yes is missing, or the command line is wrong
+  3  refused: something has to be finished or put right first; what, and how, is shown
+  5  a transaction was interrupted: run \"ostler recover\" first";

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use ostler_core::drift::Drift;
+use ostler_core::drift::policy::{DriftPolicy, PolicyError};
 use ostler_core::protocol::{Reply, Request};
 
 use super::Outcome;
@@ -11,8 +12,10 @@ use super::asking::{Asks, change, connect, inquire, unexpected};
 use super::console::Console;
 use super::proposal::{conclude, fail};
 use super::trouble::NO_ANSWER;
+use crate::account;
 use crate::cli::DriftOptions;
 use crate::course::Course;
+use crate::duty::drift::policy;
 use crate::show::{self, CourseDocument, DriftDocument};
 
 /// Says how the machine differs from its configuration, and puts it right if asked.
@@ -20,6 +23,7 @@ pub fn drift<A: Asks>(
     options: &DriftOptions,
     console: &mut Console<'_>,
     open: impl FnOnce(Option<&Path>) -> Result<A>,
+    policy: impl FnOnce(Option<&Path>) -> (DriftPolicy, Option<PolicyError>),
 ) -> Result<Outcome> {
     let mut asks = connect(open, options.machine.root.as_deref())?;
     let drift = match inquire(&mut asks, &Request::Drift, console)? {
@@ -27,13 +31,24 @@ pub fn drift<A: Asks>(
         Reply::Failed(failure) => return Ok(fail(failure, console)),
         _ => return Err(unexpected().context(NO_ANSWER)),
     };
-    console.tell(&show::drift(&drift))?;
+    let (policy, trouble) = policy(options.machine.root.as_deref());
+    if let Some(trouble) = trouble {
+        console.tell(&show::policy_trouble(&trouble))?;
+    }
+    console.tell(&show::drift(&drift, &policy))?;
     if options.repair {
         let course = repair(&mut asks, options.yes, &drift, console)?;
-        return Ok(conclude(&course, &CourseDocument::new(&course).with_drift(&drift), console));
+        return Ok(conclude(&course, &CourseDocument::new(&course).with_drift(&drift, &policy), console));
     }
-    console.document(&DriftDocument::new(&drift))?;
+    console.document(&DriftDocument::new(&drift, &policy))?;
     Ok(if drift.is_empty() { Outcome::Success } else { Outcome::Different })
+}
+
+/// The policy below a root, or of the machine, as far as the daemon knows of an annotation.
+pub fn drift_policy(root: Option<&Path>) -> (DriftPolicy, Option<PolicyError>) {
+    let account = account::client::ask(&account::socket(root)).ok().flatten();
+    let annotation = account.and_then(|account| account.drift_policy);
+    policy::in_force(root.unwrap_or(Path::new("/")), annotation.as_deref())
 }
 
 fn repair(asks: &mut impl Asks, yes: bool, drift: &[Drift], console: &mut Console<'_>) -> Result<Course> {
@@ -41,7 +56,11 @@ fn repair(asks: &mut impl Asks, yes: bool, drift: &[Drift], console: &mut Consol
         return Ok(Course::Nothing);
     }
     console.tell(&show::repair_notice(drift))?;
-    if console.confirm("Repair?", yes)? { change(asks, &Request::Repair, console) } else { Ok(Course::Declined) }
+    if console.confirm("Repair?", yes)? {
+        change(asks, &Request::Repair { only: Vec::new() }, console)
+    } else {
+        Ok(Course::Declined)
+    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ pub fn observation(current: Option<Value>) -> Observation {
         install_time: None,
         previous: None,
         base_kept: false,
+        behind: None,
         forced: false,
         live: false,
         interrupted: false,

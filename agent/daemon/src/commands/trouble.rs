@@ -81,6 +81,13 @@ pub const AWAITS_REBOOT: Trouble = Trouble {
     outcome: Outcome::Failed,
 };
 
+/// Whoever looks after the machine would take it over again.
+pub const DAEMON_RUNS: Trouble = Trouble {
+    what: "ostler's own daemon looks after this machine; nothing was changed",
+    remedy: Some("stop it first: systemctl disable --now ostler"),
+    outcome: Outcome::Failed,
+};
+
 /// Nobody can be asked.
 pub const NO_TERMINAL: Trouble = Trouble {
     what: "this would change the machine, and there is no terminal to ask at; nothing was changed",

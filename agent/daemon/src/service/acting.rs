@@ -2,7 +2,7 @@
 
 use anyhow::Error;
 use ostler_core::node::{Decision, Next, Notice, Outlook};
-use ostler_core::protocol::{Class, Failure, Reply, Request};
+use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Ending, Finished};
 
@@ -38,7 +38,7 @@ impl Worker {
     /// to end is remembered.
     pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
         let changes = is_change(&request);
-        let Asking { mut answer, mut progress } = self.root.ask(request);
+        let Asking { mut answer, mut progress, .. } = self.root.ask(request);
         loop {
             let watchdog = self.teller.watchdog();
             tokio::select! {
@@ -51,6 +51,9 @@ impl Worker {
                 change = self.outside.change() => {
                     self.teller.heard(&change);
                     let _ = self.known.take(change);
+                }
+                word = self.duties.word() => {
+                    let _ = self.hear(word);
                 }
                 signal = self.signals.next() => {
                     if changes && signal == Signal::End {
@@ -67,6 +70,7 @@ impl Worker {
         let done = match &decision.next {
             Next::Wait(_) => return Done::Waiting,
             Next::Plan => self.plan().await.map(|()| "the update was looked at".to_owned()),
+            Next::TakeOver { introduced } => self.take_over(*introduced).await,
             Next::Recover => self.recover().await,
             Next::Withdraw => self.withdraw().await,
             Next::Apply => self.apply().await,
@@ -159,6 +163,9 @@ impl Worker {
         if let Some(seconds) = late {
             self.tell(&Notice::RestartLate { seconds });
         }
+        if let Err(failure) = self.note_first_boot(FirstBoot::Restarts).await {
+            return Done::Hindered(failure);
+        }
         match self.put(Request::Reboot { check: false, soft: false }).await {
             Ok(Reply::Restart(restart)) => {
                 self.tell(&Notice::Restarting { rationale: restart.rationale });
@@ -202,7 +209,10 @@ impl Worker {
 
 /// Whether the machine may be in the middle of something while this is answered.
 const fn is_change(request: &Request) -> bool {
-    matches!(request, Request::Apply(_) | Request::Recover | Request::Withdraw | Request::GiveUp { .. })
+    matches!(
+        request,
+        Request::Apply(_) | Request::Recover | Request::Withdraw | Request::GiveUp { .. } | Request::TakeOver(_)
+    )
 }
 
 fn service(step: &Step) -> Option<(&str, bool)> {

@@ -1,6 +1,6 @@
 //! How the agent's work ended, and what that means for its exit status.
 
-use ostler_core::node::{Decision, Next, TroubleKind, Wait};
+use ostler_core::node::{Decision, Next, Phase, TroubleKind, Wait};
 
 use crate::commands::Outcome;
 
@@ -43,9 +43,19 @@ pub fn after_once(decision: &Decision) -> Option<Ending> {
     })
 }
 
+/// How a first boot has ended. A restart is waited for, so that nothing starts that is to start after it; and the proof of
+/// the boot needs what starts only then.
+pub fn after_first_boot(decision: &Decision) -> Option<Ending> {
+    match (&decision.next, &decision.trouble) {
+        (Next::Wait(Wait::Restart), _) => None,
+        (_, None) if decision.phase == Phase::Proving => Some(Ending::Settled),
+        _ => after_once(decision),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ostler_core::node::{Phase, Trouble};
+    use ostler_core::node::Trouble;
 
     use super::*;
 

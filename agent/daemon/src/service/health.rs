@@ -84,7 +84,8 @@ async fn is_well(endpoint: &Endpoint) -> Result<bool> {
     let mut answer = Vec::new();
     stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
     let answer = String::from_utf8_lossy(&answer);
-    Ok(answer.split_ascii_whitespace().nth(1) == Some("200"))
+    let said = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body.trim());
+    Ok(answer.split_ascii_whitespace().nth(1) == Some("200") && said == "ok")
 }
 
 const SYSTEMD: &str = "org.freedesktop.systemd1";
@@ -128,9 +129,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_kubelet_is_well_when_it_says_so() {
-        for (answer, expected) in
-            [("HTTP/1.1 200 OK\r\n\r\nok", true), ("HTTP/1.1 500 Oh\r\n\r\nno", false), ("", false), ("garbage", false)]
-        {
+        for (answer, expected) in [
+            ("HTTP/1.1 200 OK\r\n\r\nok", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", true),
+            ("HTTP/1.1 200 OK\r\n\r\nfailed", false),
+            ("HTTP/1.1 200 OK\r\n\r\n", false),
+            ("HTTP/1.1 500 Oh\r\n\r\nok", false),
+            ("", false),
+            ("garbage", false),
+        ] {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let authority = listener.local_addr().unwrap().to_string();
             let served = tokio::spawn(async move {

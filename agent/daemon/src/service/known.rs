@@ -1,8 +1,10 @@
 //! What was last heard from outside: the node's object, its status object, the settings, and whether the cluster answers.
 
-use ostler_core::api::{MachineConfigNode, MachineConfiguration};
+use std::sync::Arc;
+
+use ostler_core::api::{ControllerConfig, MachineConfigNode, MachineConfiguration, PinnedImageSet};
 use ostler_core::node::publication::Gates;
-use ostler_core::node::{ConfigRef, DrainView, NodeView};
+use ostler_core::node::{ConfigRef, DrainView, Duties, NodeView};
 use ostler_core::protocol::Rules;
 
 use crate::cluster::Change;
@@ -22,6 +24,14 @@ pub struct Known {
     pub rules_pending: bool,
     /// Features that are on.
     pub gates: Gates,
+    /// What the operator hands to nodes.
+    pub controller_config: Option<Arc<ControllerConfig>>,
+    /// The images to keep; none where that is not known yet.
+    pub pinned_sets: Option<Arc<Vec<PinnedImageSet>>>,
+    /// What the duties beside updates have to say.
+    pub duties: Duties,
+    /// How often what a hosted cluster mounts was replaced.
+    pub mounted: u64,
     /// Whether the cluster answers.
     pub reachable: bool,
     /// Whether it was tried in vain.
@@ -34,8 +44,11 @@ pub struct Known {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grounds {
     node: Option<(String, Option<ConfigRef>, DrainView, Option<String>)>,
+    introduced: bool,
     rules: (Rules, bool),
     gates: Gates,
+    duties: Duties,
+    mounted: u64,
 }
 
 impl Known {
@@ -44,8 +57,11 @@ impl Known {
         let node = self.node.as_ref();
         Grounds {
             node: node.map(|node| (node.uid.clone(), node.desired(), node.drain(), node.hold().map(str::to_owned))),
+            introduced: node.is_some_and(|node| node.current().is_some()),
             rules: (self.rules.clone(), self.rules_pending),
             gates: self.gates,
+            duties: self.duties.clone(),
+            mounted: self.mounted,
         }
     }
 
@@ -66,6 +82,19 @@ impl Known {
                 self.gates = gates;
                 self.rules = self.rules_in_force();
                 news.then(|| "the feature gates changed".to_owned())
+            }
+            // These are for the duties, which look at them by themselves.
+            Change::ControllerConfig(config) => {
+                self.controller_config = config;
+                None
+            }
+            Change::PinnedSets(sets) => {
+                self.pinned_sets = Some(sets);
+                None
+            }
+            Change::Mounted => {
+                self.mounted = self.mounted.saturating_add(1);
+                Some("what is mounted for the node was replaced".to_owned())
             }
             Change::Lost(_) => {
                 self.reachable = false;
@@ -180,6 +209,14 @@ mod tests {
             known.take(Change::Gates(Gates { irreconcilable: on, ..Gates::default() }));
             assert_eq!(allows(&known), on);
         }
+    }
+
+    #[test]
+    fn what_is_mounted_anew_is_something_to_decide_on() {
+        let mut known = Known::default();
+        let before = known.grounds();
+        assert!(known.take(Change::Mounted).is_some());
+        assert_ne!(known.grounds(), before);
     }
 
     #[test]

@@ -24,9 +24,10 @@ impl Worker {
     /// Looks at the update to the desired configuration.
     pub(super) async fn plan(&mut self) -> Result<(), Failure> {
         let Some(subject) = self.subject() else { return Ok(()) };
+        let mounted = self.known.mounted;
         if self.known.rules_pending {
             let outlook = Outlook::Blocked("the operator has yet to merge the disruption policies".to_owned());
-            self.look = Some(Look { subject, outlook, change: None });
+            self.look = Some(Look { subject, mounted, outlook, change: None });
             return Ok(());
         }
         let observation = self.observation().await?;
@@ -45,7 +46,7 @@ impl Worker {
                 },
             },
         };
-        self.look = Some(Look { subject, outlook, change });
+        self.look = Some(Look { subject, mounted, outlook, change });
         Ok(())
     }
 

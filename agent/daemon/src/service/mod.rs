@@ -3,15 +3,20 @@
 //! Owns which parts there are on this machine. Each part is in the file of its name; the loop is the worker's.
 
 mod acting;
-mod clock;
+pub(crate) mod clock;
 mod ending;
+mod first_boot;
+mod handover;
 mod health;
 mod known;
 mod looking;
-mod outlook;
+mod minding;
+mod mounted;
+mod nics;
+pub(crate) mod outlook;
 mod outside;
 mod report;
-mod root_half;
+pub(crate) mod root_half;
 mod saying;
 mod signals;
 mod standalone;
@@ -26,20 +31,24 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use ostler_core::node::{Notice, Phase};
 use ostler_core::os_release::OsRelease;
+use ostler_core::protocol::Rules;
 
 use crate::account::server::Server;
 use crate::account::{self, Account};
-use crate::cli::{DaemonOptions, LogLevel};
+use crate::cli::{DaemonOptions, FirstBootOptions, KUBELET, LogLevel};
 use crate::cluster::Cluster;
 use crate::commands::Outcome;
+use crate::duty::{self, Duties};
 use crate::telling::level::{Level, Target};
 use crate::telling::listener::Listener;
 use crate::telling::manager::Manager;
 use crate::telling::metrics::Metrics;
 use crate::telling::{control, journal};
 use clock::Clock;
-use health::Health;
+use first_boot::Installation;
+pub use health::{Endpoint, Health};
 use known::Known;
+use mounted::Mounted;
 use outside::Outside;
 use root_half::RootHalf;
 use signals::Signals;
@@ -47,6 +56,24 @@ use standalone::Directory;
 use status_file::StatusFile;
 use teller::Teller;
 use worker::{Manner, Parts, Worker};
+
+/// Completes the first boot of this machine.
+pub fn first_boot(options: &FirstBootOptions) -> Result<Outcome> {
+    daemon(&DaemonOptions {
+        standalone: None,
+        hosted: None,
+        root: options.root.clone(),
+        once: true,
+        node_name: None,
+        kubeconfig: PathBuf::new(),
+        kubelet_healthz: "none".to_owned(),
+        // Whoever comes after proves the boot.
+        prove_within: 1440,
+        metrics: "none".to_owned(),
+        log_level: options.log_level,
+        first_boot: true,
+    })
+}
 
 /// Looks after the node until it is told to end.
 pub fn daemon(options: &DaemonOptions) -> Result<Outcome> {
@@ -83,22 +110,54 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         teller.tell(notice);
     }
     let (outside, known) = outside(options, &node, &below).await?;
-    let kubelet = match options.kubelet_healthz.as_str() {
-        "none" => None,
-        _ if options.standalone.is_some() => None,
-        address => Some(address.parse().context("--kubelet-healthz cannot be used")?),
-    };
+    if let Some(reason) = outside.complaint() {
+        teller.tell(&Notice::DutyRefused { duty: "first boot".to_owned(), reason });
+    }
+    let kubelet = kubelet(options)?;
     let prove_within = Duration::from_secs(60 * u64::from(options.prove_within));
+    let root = RootHalf::new(root);
+    let mut duties = duties(options, &root, outside.provider(), kubelet.clone());
+    if !options.once {
+        duties.begin(|post| duty::drift::run(post, root.clone(), below.clone()));
+    }
     let parts = Parts {
         outside,
         known,
         teller,
         signals,
-        root: RootHalf::new(root),
         health: Health { kubelet, systemd: live },
+        duties,
+        root,
         manner: Manner { once: options.once, restarts: live, prove_within },
     };
     Ok(Worker::new(parts).work().await.into())
+}
+
+/// Where the kubelet says how it is; nothing where it is not asked.
+fn kubelet(options: &DaemonOptions) -> Result<Option<Endpoint>> {
+    match options.kubelet_healthz.as_str() {
+        "none" => Ok(None),
+        _ if options.standalone.is_some() => Ok(None),
+        address => Ok(Some(address.parse().context("--kubelet-healthz cannot be used")?)),
+    }
+}
+
+/// Whoever works once has no time for anything beside.
+fn duties(options: &DaemonOptions, root: &RootHalf, cluster: Option<Cluster>, kubelet: Option<Endpoint>) -> Duties {
+    let mut duties = Duties::new();
+    if options.once {
+        return duties;
+    }
+    // Files alone have no kubelet, unless somebody says where it is.
+    let asked = options.root.is_none() || options.kubelet_healthz != KUBELET;
+    if let Some(endpoint) = kubelet.filter(|_| asked) {
+        duties.begin(|post| duty::kubelet::run(post, endpoint));
+    }
+    if let Some(cluster) = cluster {
+        duties.begin(|post| duty::certificates::run(post, root.clone(), cluster));
+        duties.begin(|post| duty::pinned::run(post, root.clone()));
+    }
+    duties
 }
 
 /// A person who works on files alone, or once, reads what is said where it was asked for.
@@ -125,6 +184,18 @@ fn metrics_listener(options: &DaemonOptions, metrics: Arc<Metrics>) -> Result<Op
 }
 
 async fn outside(options: &DaemonOptions, node: &str, below: &Path) -> Result<(Outside, Known)> {
+    if options.first_boot {
+        let installation = Installation::read(below)?;
+        let known = installation.known(node);
+        return Ok((Outside::FirstBoot(Box::new(installation)), known));
+    }
+    if let Some(directory) = &options.hosted {
+        let mounted = Mounted::open(directory)?;
+        let client = Cluster::connect(&options.kubeconfig, node).await?;
+        // Nobody there says which disruption is wanted for what.
+        let known = Known { rules: Rules { first_boot: true, ..Rules::default() }, ..Known::default() };
+        return Ok((Outside::hosted(client, mounted), known));
+    }
     let Some(directory) = &options.standalone else {
         let client = Cluster::connect(&options.kubeconfig, node).await?;
         return Ok((Outside::cluster(client), Known::default()));
@@ -161,6 +232,7 @@ fn blank_account(node: &str) -> Account {
         api: None,
         irreconcilable: 0,
         base_kept: false,
+        drift_policy: None,
     }
 }
 

@@ -16,10 +16,20 @@ use crate::commands::{observed, recorded};
 pub struct Look {
     /// What it was looked at for.
     pub subject: Subject,
+    /// How often what is mounted had been replaced by then.
+    pub mounted: u64,
     /// What was found.
     pub outlook: Outlook,
     /// What to ask the root half for, where the update can be had.
     pub change: Option<Change>,
+}
+
+impl Look {
+    /// Whether it still holds. What was found ready was read as a whole, whatever is mounted by now.
+    pub fn holds(&self, subject: Option<&Subject>, mounted: u64) -> bool {
+        let current = self.mounted == mounted || matches!(self.outlook, Outlook::Ready(_));
+        current && Some(&self.subject) == subject
+    }
 }
 
 /// What an outlook depends on.

@@ -1,5 +1,5 @@
-//! Where desired state comes from and where status goes: a cluster, or a directory and a file. One type, so that the loop
-//! is the same for both.
+//! Where desired state comes from and where status goes: a cluster, a hosted cluster and what it mounts, or a directory and
+//! a file. One type, so that the loop is the same for all.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -7,14 +7,16 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::{Stream, StreamExt};
 use ostler_core::api::{MachineConfigNode, Time};
-use ostler_core::machine_config::set_built_image;
+use ostler_core::machine_config::{set_built_image, set_hosted_hash};
 use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::{self, IrreconcilableWrite, StatusChange};
 use ostler_core::node::{ConfigRef, NodeView, Notice, Situation};
 use ostler_core::protocol::Sealed;
 use serde_json::json;
 
+use super::first_boot::Installation;
 use super::known::Known;
+use super::mounted::Mounted;
 use super::outlook::causes;
 use super::standalone::Directory;
 use super::status_file::StatusFile;
@@ -28,6 +30,17 @@ pub enum Outside {
         client: Cluster,
         /// What is heard from it.
         changes: Pin<Box<dyn Stream<Item = Change>>>,
+    },
+    /// What the installation left, and nobody to tell.
+    FirstBoot(Box<Installation>),
+    /// A hosted cluster, which names configurations by the hashes of what it mounts.
+    Hosted {
+        /// Its client.
+        client: Cluster,
+        /// What is heard from it.
+        changes: Pin<Box<dyn Stream<Item = Change>>>,
+        /// Where configurations come from.
+        mounted: Box<Mounted>,
     },
     /// A directory and a file.
     Standalone {
@@ -68,19 +81,48 @@ impl Outside {
         Self::Cluster { client, changes }
     }
 
+    /// A hosted cluster, of which only the node is watched.
+    pub fn hosted(client: Cluster, mounted: Mounted) -> Self {
+        let changes = Box::pin(client.node_changes());
+        Self::Hosted { client, changes, mounted: Box::new(mounted) }
+    }
+
+    /// The client of a cluster that has certificates and images for its nodes.
+    pub fn provider(&self) -> Option<Cluster> {
+        match self {
+            Self::Cluster { client, .. } => Some(client.clone()),
+            Self::Hosted { .. } | Self::FirstBoot(_) | Self::Standalone { .. } => None,
+        }
+    }
+
     /// Whether somebody answers requests to drain.
     pub const fn drains(&self) -> bool {
-        matches!(self, Self::Cluster { .. })
+        self.client().is_some()
+    }
+
+    /// Whether configurations go by hashes.
+    pub const fn is_hosted(&self) -> bool {
+        matches!(self, Self::Hosted { .. })
+    }
+
+    const fn client(&self) -> Option<&Cluster> {
+        match self {
+            Self::Cluster { client, .. } | Self::Hosted { client, .. } => Some(client),
+            Self::FirstBoot(_) | Self::Standalone { .. } => None,
+        }
     }
 
     /// The next change; may be given up and taken up again.
     pub async fn change(&mut self) -> Change {
         match self {
-            Self::Cluster { changes, .. } => match changes.next().await {
-                Some(change) => change,
-                None => std::future::pending().await,
+            Self::Cluster { changes, .. } => next(changes).await,
+            Self::Hosted { changes, mounted, .. } => tokio::select! {
+                change = next(changes) => change,
+                () = mounted.replaced() => Change::Mounted,
             },
             Self::Standalone { directory, .. } => directory.change().await,
+            // Nothing changes at a first boot.
+            Self::FirstBoot(_) => std::future::pending().await,
         }
     }
 
@@ -88,6 +130,7 @@ impl Outside {
     pub async fn config(&self, wanted: &ConfigRef) -> Result<Sealed, Unavailable> {
         let mut document = self.document(wanted).await?.open();
         set_built_image(&mut document, wanted.image.as_deref());
+        set_hosted_hash(&mut document, self.is_hosted().then_some(&wanted.config));
         Ok(Sealed::new(document))
     }
 
@@ -98,10 +141,23 @@ impl Outside {
                 passing: error.is_transient() || matches!(error, ClusterError::NotFound { .. }),
                 reason: causes(&error),
             }),
+            Self::FirstBoot(installation) => Ok(installation.config()),
+            Self::Hosted { mounted, .. } => mounted.config(&wanted.config),
             Self::Standalone { directory, .. } => {
                 directory.config().map_err(|error| Unavailable { reason: format!("{error:#}"), passing: false })
             }
         }
+    }
+
+    /// What of it is of no use, although it is enough.
+    pub fn complaint(&self) -> Option<String> {
+        let Self::FirstBoot(installation) = self else { return None };
+        installation.complaint().map(|complaint| format!("{complaint}; the other file of the installation is used"))
+    }
+
+    /// Whether this is the machine's first boot.
+    pub const fn is_first_boot(&self) -> bool {
+        matches!(self, Self::FirstBoot(_))
     }
 
     /// Says where the node stands: the status object first, because the annotations make others act.
@@ -125,6 +181,14 @@ impl Outside {
                 }
                 refused.map_or(Ok(published), |error| Err(error.into()))
             }
+            Self::FirstBoot(_) => Ok(published),
+            // There is no status object; the annotations are all that others look at.
+            Self::Hosted { client, .. } => {
+                if !annotations.is_empty() {
+                    published.node = Some(client.annotate(&annotations).await?);
+                }
+                Ok(published)
+            }
             Self::Standalone { directory, file } => {
                 let change = publication::status(situation, known.object.as_ref(), known.gates, &now);
                 if !change.is_empty() {
@@ -140,17 +204,24 @@ impl Outside {
 
     /// Waits a little for what was told to arrive: it would be lost with a restart.
     pub async fn flush(&self) {
-        if let Self::Cluster { client, .. } = self {
+        if let Some(client) = self.client() {
             client.flush_events(LAST_WORDS).await;
         }
     }
 
     /// Tells the cluster what is worth an event.
     pub fn event(&self, notice: &Notice, node: Option<&NodeView>) {
-        let (Self::Cluster { client, .. }, Some((kind, reason)), Some(node)) = (self, notice.event(), node) else {
+        let (Some(client), Some((kind, reason)), Some(node)) = (self.client(), notice.event(), node) else {
             return;
         };
         client.event(kind, reason, &notice.message(), &node.uid);
+    }
+}
+
+async fn next(changes: &mut Pin<Box<dyn Stream<Item = Change>>>) -> Change {
+    match changes.next().await {
+        Some(change) => change,
+        None => std::future::pending().await,
     }
 }
 
@@ -208,6 +279,12 @@ async fn write(
     if let Some(own) = change.own {
         let status = serde_json::to_value(own).unwrap_or_default();
         object = client.apply_status(publication::MANAGER, &status).await?;
+    }
+    if let Some(conditions) = change.pinned.conditions {
+        object = client.apply_status(publication::PINNED_MANAGER, &json!({ "conditions": conditions })).await?;
+    }
+    if let Some(sets) = change.pinned.sets {
+        object = client.replace_pinned_sets(publication::PINNED_MANAGER, &sets).await?;
     }
     Ok(object)
 }

@@ -1,6 +1,7 @@
 //! The root half, asked without holding up the loop: each question has a thread of its own until it is answered.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
 use ostler_core::protocol::{Reply, Request};
@@ -8,7 +9,7 @@ use ostler_core::transaction::Progress;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::applier::Connection;
+use crate::applier::{Connection, Line};
 
 /// Where the root half is found.
 #[derive(Clone, Debug)]
@@ -22,6 +23,38 @@ pub struct Asking {
     pub answer: JoinHandle<Result<Reply>>,
     /// How far it is, as last heard.
     pub progress: watch::Receiver<Option<Progress>>,
+    line: Arc<Mutex<Waiting>>,
+}
+
+/// Whether the answer is waited for, and what the question hangs on once it is put.
+#[derive(Debug, Default)]
+struct Waiting {
+    line: Option<Line>,
+    given_up: bool,
+}
+
+impl Asking {
+    /// A question whose answer comes from elsewhere.
+    #[cfg(test)]
+    pub fn of(answer: JoinHandle<Result<Reply>>, progress: watch::Receiver<Option<Progress>>) -> Self {
+        Self { answer, progress, line: Arc::default() }
+    }
+
+    /// Whether it was given up.
+    #[cfg(test)]
+    pub fn given_up(&self) -> impl Fn() -> bool + Send + 'static {
+        let line = Arc::clone(&self.line);
+        move || line.lock().unwrap_or_else(PoisonError::into_inner).given_up
+    }
+
+    /// Gives the question up. What the root half can take up again later ends, all else does not; the answer comes.
+    pub fn give_up(&self) {
+        let mut waiting = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.given_up = true;
+        if let Some(line) = &waiting.line {
+            line.cut();
+        }
+    }
 }
 
 impl RootHalf {
@@ -34,14 +67,21 @@ impl RootHalf {
     pub fn ask(&self, request: Request) -> Asking {
         let root = self.root.clone();
         let (tell, progress) = watch::channel(None);
+        let line = Arc::new(Mutex::new(Waiting::default()));
+        let shared = Arc::clone(&line);
         let answer = tokio::task::spawn_blocking(move || {
             let mut connection = Connection::open(root.as_deref())?;
+            {
+                let mut waiting = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                anyhow::ensure!(!waiting.given_up, "the question was given up before it was put");
+                waiting.line = Some(connection.line());
+            }
             connection.ask(&request, &mut |step| {
                 // The loop may have lost its interest.
                 let _ = tell.send(Some(step.clone()));
             })
         });
-        Asking { answer, progress }
+        Asking { answer, progress, line }
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Owns when something is said. What is said is worked out in core; how it gets there is the outside's business.
 
-use ostler_core::node::{Decision, Irreconcilable, NodeView, Notice, Outlook, Phase, Situation, keys};
+use ostler_core::node::{
+    Decision, Irreconcilable, Next, NodeView, Notice, Outlook, Phase, Situation, Trouble, Wait, keys,
+};
+use ostler_core::rival::Rival;
 
 use super::worker::{RETRY, Worker};
 
@@ -19,7 +22,11 @@ impl Worker {
             desired: node.and_then(NodeView::desired),
             phase: decision.phase,
             update: update.or_else(|| self.report.update()),
-            trouble: decision.trouble.clone(),
+            trouble: decision
+                .trouble
+                .clone()
+                .or_else(|| self.known.duties.certificates.trouble())
+                .or_else(|| self.drift(decision)),
             drain: decision.drain.clone(),
             irreconcilable: if self.known.gates.irreconcilable {
                 self.report.changes()
@@ -27,11 +34,27 @@ impl Worker {
                 Irreconcilable::Untold
             },
             finalization_failure: self.machine.os.finalization_failure.clone(),
+            // Without a cluster there is nobody to be introduced to.
+            bootstrap: self.machine.bootstrap.clone().filter(|_| self.outside.drains()),
+            duties: self.known.duties.clone(),
         }
+    }
+
+    /// Drift is what is wrong with a node that is otherwise where it should be.
+    fn drift(&self, decision: &Decision) -> Option<Trouble> {
+        let drift = self.known.duties.drift.as_ref().filter(|_| decision.phase.is_at_rest())?;
+        // What was found in the last configuration is not true of the present one.
+        (self.machine.config.as_ref() == Some(&drift.config)).then(|| drift.trouble())
     }
 
     /// A node is called done only after what it cannot have was told.
     pub(super) async fn publish(&mut self, decision: &Decision) {
+        if let Next::Wait(Wait::Rival(rival)) = &decision.next {
+            return self.stand_back(rival.clone(), decision);
+        }
+        if self.rival.take().is_some() {
+            self.tell(&Notice::RivalGone);
+        }
         if decision.phase.is_at_rest() {
             self.compare().await;
         }
@@ -42,6 +65,16 @@ impl Worker {
             self.say(&completing).await;
         }
         self.say(decision).await;
+    }
+
+    /// Two who write a node's annotations would undo each other's: whoever finds the other is silent.
+    fn stand_back(&mut self, rival: Rival, decision: &Decision) {
+        if self.rival.as_ref() != Some(&rival) {
+            self.tell(&Notice::RivalFound { pid: rival.pid, what: rival.what().to_owned() });
+        }
+        self.teller.stands_back(decision);
+        self.rival = Some(rival);
+        self.last = None;
     }
 
     async fn say(&mut self, decision: &Decision) {

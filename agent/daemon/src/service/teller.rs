@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use ostler_core::node::transition::{Stand, transitions};
 use ostler_core::node::{ConfigRef, Decision, Next, Notice, Phase, Situation, TroubleKind, Wait, keys};
+use ostler_core::os::state::OsState;
+use ostler_core::rival::REMEDY;
 use ostler_core::transaction::Progress;
 use tokio::sync::watch;
 
@@ -20,6 +22,9 @@ use crate::telling::metrics::Metrics;
 
 /// How long the service manager is asked to wait for an agent that is told to end in the middle of a change.
 const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What an agent does that finds another one on its node.
+const STANDING_BACK: &str = "standing back";
 
 /// Who tells.
 pub struct Teller {
@@ -102,6 +107,25 @@ impl Teller {
         notices
     }
 
+    /// Tells that another agent has the node. What was told before of the node is not ours to know any more.
+    pub fn stands_back(&mut self, decision: &Decision) {
+        self.before = None;
+        let next = intention(&decision.next);
+        self.manager.status(&format!("{STANDING_BACK}; next: {next}"));
+        let now = self.clock.seconds();
+        self.account.send_if_modified(|account| {
+            let news = account.doing != STANDING_BACK;
+            if news {
+                account.since = now;
+            }
+            STANDING_BACK.clone_into(&mut account.doing);
+            account.next.clone_from(&next);
+            account.blocked_by = blocked(&decision.next);
+            account.trouble = None;
+            news
+        });
+    }
+
     fn measure(&self, situation: &Situation, now: u64) {
         let reason = situation.trouble.as_ref().map_or("", |trouble| trouble.reason.as_str());
         let state = match (&situation.trouble, situation.phase) {
@@ -112,6 +136,7 @@ impl Teller {
         };
         self.metrics.set_state(state, reason, now);
         self.metrics.set_phase(situation.phase);
+        self.metrics.set_drift(situation.duties.drift.as_ref().map_or(0, |drift| drift.since));
         if let Some(config) = &situation.current {
             self.metrics.set_update(&label(config), reason, now);
         }
@@ -137,6 +162,7 @@ impl Teller {
     /// Tells when the cluster goes and comes.
     pub fn heard(&mut self, change: &Change) {
         let (reachable, reason) = match change {
+            Change::Mounted => return,
             Change::Lost(reason) => (false, reason.as_str()),
             _ => (true, ""),
         };
@@ -168,6 +194,27 @@ impl Teller {
     pub fn os_changed(&mut self, succeeded: bool) {
         self.os_failures = if succeeded { 0 } else { self.os_failures.saturating_add(1) };
         self.metrics.set_pivot_errors(self.os_failures);
+    }
+
+    /// What the cluster says is to be done about drift.
+    pub fn drift_policy(&self, policy: Option<&str>) {
+        self.account.send_if_modified(|account| {
+            let news = account.drift_policy.as_deref() != policy;
+            account.drift_policy = policy.map(str::to_owned);
+            news
+        });
+    }
+
+    /// What the machine runs beyond its image.
+    pub fn packages(&self, os: &OsState) {
+        if let Some(booted) = &os.booted {
+            self.metrics.set_unsupported_packages(&self.node, booted.local.len());
+        }
+    }
+
+    /// How often in a row the kubelet was not well.
+    pub fn kubelet(&self, failures: u32) {
+        self.metrics.set_kubelet(failures);
     }
 
     /// A restart could not be ordered.
@@ -226,6 +273,7 @@ fn intention(next: &Next) -> String {
         Next::Wait(wait) => format!("wait for {}", awaited(wait)),
         Next::Recover => "finish or undo what was interrupted".to_owned(),
         Next::Withdraw => "take back what is not wanted any more".to_owned(),
+        Next::TakeOver { .. } => "take over what another agent has left".to_owned(),
         Next::Plan => "look at the update".to_owned(),
         Next::Apply => "change the machine".to_owned(),
         Next::Reboot { .. } => "restart the machine".to_owned(),
@@ -239,6 +287,7 @@ fn awaited(wait: &Wait) -> String {
         Wait::Settled => "another configuration to be desired".to_owned(),
         Wait::Target => "a configuration to be desired".to_owned(),
         Wait::Turn => "another process that is at work on the machine".to_owned(),
+        Wait::Rival(rival) => format!("process {} to end: {}", rival.pid, rival.what()),
         Wait::Release { .. } => "the annotation ostler.dev/hold to be removed".to_owned(),
         Wait::Controller { request } => format!("the drain controller to do {request}"),
         Wait::Restart => "the machine to restart".to_owned(),
@@ -254,6 +303,7 @@ fn blocked(next: &Next) -> Option<String> {
         Next::Wait(Wait::Settled | Wait::Target) => None,
         Next::Wait(Wait::Release { reason }) if !reason.is_empty() => Some(format!("hold: {reason}")),
         Next::Wait(Wait::Chance { reason }) => Some(reason.clone()),
+        Next::Wait(Wait::Rival(rival)) => Some(format!("{}; {REMEDY}", rival.words())),
         Next::Wait(wait) => Some(awaited(wait)),
         _ => None,
     }

@@ -6,13 +6,15 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use ostler_core::hosted;
 use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, Wait, decide};
-use ostler_core::protocol::{Class, Failure, Reply, Request};
+use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
+use ostler_core::rival::Rival;
 use ostler_core::status::Status;
 
 use super::acting::Done;
 use super::clock::Clock;
-use super::ending::{Ending, after_once};
+use super::ending::{Ending, after_first_boot, after_once};
 use super::health::Health;
 use super::known::Known;
 use super::outlook::{self, Look};
@@ -21,6 +23,7 @@ use super::report::Report;
 use super::root_half::RootHalf;
 use super::signals::Signals;
 use super::teller::Teller;
+use crate::duty::Duties;
 
 /// How soon what failed is tried again.
 pub(super) const RETRY: Backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(300) };
@@ -30,6 +33,8 @@ const PROOF_INTERVAL: Duration = Duration::from_secs(5);
 const BUSY_INTERVAL: Duration = Duration::from_secs(5);
 /// A node that needs help is looked at again now and then: somebody may have helped without telling.
 const HELP_INTERVAL: Duration = Duration::from_secs(600);
+/// How often another agent on the node is looked for again.
+const RIVAL_INTERVAL: Duration = Duration::from_secs(30);
 /// How often a restart that was ordered is looked at.
 const RESTART_INTERVAL: Duration = Duration::from_secs(60);
 /// How long an agent listens for a cluster that does not answer before it goes on by itself.
@@ -63,13 +68,18 @@ pub struct Worker {
     pub(super) machine: Status,
     pub(super) look: Option<Look>,
     pub(super) report: Report,
+    pub(super) duties: Duties,
     health: Health,
     manner: Manner,
+    /// Whether the names of network interfaces are yet to be looked at.
+    pub(super) nics: bool,
     failures: u32,
     pub(super) unpublished: u32,
     /// When to turn without another reason, and what for.
     alarm: Option<(Instant, &'static str)>,
     pub(super) last: Option<Decision>,
+    /// The other agent that was found, and told of, last.
+    pub(super) rival: Option<Rival>,
 }
 
 /// What a worker is made of.
@@ -86,6 +96,8 @@ pub struct Parts {
     pub known: Known,
     /// What proves a boot.
     pub health: Health,
+    /// What there is to do beside updates.
+    pub duties: Duties,
     /// How to work.
     pub manner: Manner,
 }
@@ -93,7 +105,7 @@ pub struct Parts {
 impl Worker {
     /// A worker that has not begun.
     pub fn new(parts: Parts) -> Self {
-        let Parts { outside, root, teller, signals, known, health, manner } = parts;
+        let Parts { outside, root, teller, signals, known, health, duties, manner } = parts;
         Self {
             outside,
             root,
@@ -101,6 +113,8 @@ impl Worker {
             signals,
             known,
             health,
+            duties,
+            nics: manner.restarts,
             manner,
             clock: Clock::start(),
             machine: Status::default(),
@@ -110,15 +124,24 @@ impl Worker {
             unpublished: 0,
             alarm: None,
             last: None,
+            rival: None,
         }
     }
 
     /// Works until it is told to end, or once until nothing is left to do.
     pub async fn work(mut self) -> Ending {
         let mut reason = "the agent started".to_owned();
+        if let Err(failure) = self.note_first_boot(FirstBoot::Begins).await {
+            let _ = self.hindered(&failure);
+            return Ending::Failed;
+        }
         loop {
             let decision = self.turn(&reason).await;
-            if let Some(ending) = self.ended(&decision) {
+            let ended = match self.ended(&decision) {
+                Some(Ending::Settled) if self.note_first_boot(FirstBoot::Ends).await.is_err() => Some(Ending::Failed),
+                ended => ended,
+            };
+            if let Some(ending) = ended {
                 self.teller.tell(&Notice::Stopped);
                 self.teller.stopping();
                 return ending;
@@ -138,12 +161,16 @@ impl Worker {
         if self.signals.told_to_end() {
             return Some(Ending::Told);
         }
+        if self.outside.is_first_boot() {
+            return after_first_boot(decision);
+        }
         after_once(decision).filter(|_| self.manner.once)
     }
 
     /// Waits until there is a reason to turn; none when the agent is to end.
     async fn reason(&mut self) -> Option<String> {
         loop {
+            self.show();
             let alarm = self.alarm;
             let watchdog = self.teller.watchdog();
             tokio::select! {
@@ -156,6 +183,11 @@ impl Worker {
                     self.teller.heard(&change);
                     if let Some(reason) = self.known.take(change) {
                         self.take_waiting().await;
+                        return Some(reason);
+                    }
+                }
+                word = self.duties.word() => {
+                    if let Some(reason) = self.hear(word) {
                         return Some(reason);
                     }
                 }
@@ -184,6 +216,9 @@ impl Worker {
         let mut why = reason.to_owned();
         for _ in 0..MAX_STEPS {
             let observed = self.observe().await;
+            if observed.is_ok() {
+                self.persist_nics().await;
+            }
             let grounds = self.known.grounds();
             let decision = match observed {
                 Ok(()) => self.decided().await,
@@ -191,7 +226,7 @@ impl Worker {
             };
             self.teller.turned(&why, &decision);
             // Until the update was looked at there is nothing new to say, and what was said of the last look stays true.
-            if decision.next != Next::Plan {
+            if !matches!(decision.next, Next::Plan | Next::TakeOver { introduced: false }) {
                 self.publish(&decision).await;
             }
             if self.signals.told_to_end() {
@@ -225,6 +260,10 @@ impl Worker {
         match self.put(Request::Status).await? {
             Reply::Status(status) => {
                 self.machine = *status;
+                self.teller.packages(&self.machine.os);
+                if self.outside.is_hosted() {
+                    self.machine.config = hosted::known_as(&self.machine, self.known.node.as_ref());
+                }
                 Ok(())
             }
             other => Err(super::acting::unexpected(&other)),
@@ -237,7 +276,7 @@ impl Worker {
         let node = self.known.node.clone().unwrap_or_default();
         let proof = self.proof().await;
         let subject = self.subject();
-        self.look = self.look.take().filter(|look| Some(&look.subject) == subject.as_ref());
+        self.look = self.look.take().filter(|look| look.holds(subject.as_ref(), self.known.mounted));
         decide(&Facts {
             node: &node,
             machine: &self.machine,
@@ -276,6 +315,7 @@ impl Worker {
                 self.rouse(PROOF_INTERVAL, "looking whether the cluster answers");
             }
             Wait::Proof { .. } => self.rouse(PROOF_INTERVAL, "looking for the proof of the boot"),
+            Wait::Rival(_) => self.rouse(RIVAL_INTERVAL, "looking whether the other agent has gone"),
             Wait::Turn => self.rouse(BUSY_INTERVAL, "looking whether the machine is free"),
             Wait::Restart if self.manner.restarts => self.rouse(RESTART_INTERVAL, "looking for the restart"),
             Wait::Help => {

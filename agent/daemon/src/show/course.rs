@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ostler_core::drift::Drift;
+use ostler_core::drift::policy::DriftPolicy;
 use ostler_core::plan::Plan;
 use ostler_core::protocol::{Class, Failure, Forecast, Restart};
 use ostler_core::step::Step;
@@ -228,8 +230,8 @@ impl<'a> CourseDocument<'a> {
     }
 
     /// With what there was to repair.
-    pub fn with_drift(self, drift: &'a [ostler_core::drift::Drift]) -> Self {
-        Self { drift: Some(drift.iter().map(Entry::new).collect()), ..self }
+    pub fn with_drift(self, drift: &'a [Drift], policy: &DriftPolicy) -> Self {
+        Self { drift: Some(drift.iter().map(|drift| Entry::new(drift, policy)).collect()), ..self }
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
+use ostler_core::drift::policy::{Action, DriftPolicy, PolicyError};
 use ostler_core::drift::{Difference, Drift, Subject};
 use serde::Serialize;
 
 use super::phrase::{CAUTION, FAINT, GOOD, HEADING, printable, styled};
 use super::table::Table;
 
-/// What `ostler drift` says.
-pub fn drift(drift: &[Drift]) -> String {
+/// What `ostler drift` says; what the policy says only where that is more than to report everything.
+pub fn drift(drift: &[Drift], policy: &DriftPolicy) -> String {
     if drift.is_empty() {
         return format!("{} The machine agrees with its configuration.\n", styled(GOOD, "No drift."));
     }
@@ -22,12 +23,27 @@ pub fn drift(drift: &[Drift]) -> String {
         table.push([name(subject), word(subject, difference).to_owned(), detail(difference)]);
     }
     let mut text = format!("{}\n\n", styled(HEADING, &summary));
-    for [subject, difference, detail] in table.padded() {
+    let actions: Vec<Action> = drift.iter().map(|drift| policy.action(&drift.subject)).collect();
+    let tells = actions.iter().any(|action| *action != Action::Report);
+    for ([subject, difference, detail], action) in table.padded().zip(actions) {
         let detail = if detail.is_empty() { detail } else { format!("  {}", styled(FAINT, &detail)) };
         let difference = if detail.is_empty() { difference.trim_end() } else { &difference };
-        let _ = writeln!(text, "  {subject}  {}{detail}", styled(CAUTION, difference));
+        let action = if tells { styled(FAINT, &format!("  (policy: {})", action.as_str())) } else { String::new() };
+        let _ = writeln!(text, "  {subject}  {}{detail}{action}", styled(CAUTION, difference));
     }
     text
+}
+
+/// That the policy cannot be used, and what that means.
+pub fn policy_trouble(trouble: &PolicyError) -> String {
+    let mut reasons = vec![trouble.to_string()];
+    let mut cause = std::error::Error::source(trouble);
+    while let Some(error) = cause {
+        reasons.push(error.to_string());
+        cause = error.source();
+    }
+    let reason = printable(&reasons.join(": "));
+    format!("{} {reason}; until then all drift is reported and none repaired.\n\n", styled(CAUTION, "Drift policy:"))
 }
 
 /// What a person should know before a repair.
@@ -100,8 +116,8 @@ pub struct DriftDocument<'a> {
 
 impl<'a> DriftDocument<'a> {
     /// Of these differences.
-    pub fn new(drift: &'a [Drift]) -> Self {
-        Self { drift: drift.iter().map(Entry::new).collect() }
+    pub fn new(drift: &'a [Drift], policy: &DriftPolicy) -> Self {
+        Self { drift: drift.iter().map(|drift| Entry::new(drift, policy)).collect() }
     }
 }
 
@@ -112,11 +128,12 @@ pub struct Entry<'a> {
     difference: &'static str,
     expected: Option<String>,
     found: Option<String>,
+    policy: Action,
 }
 
 impl<'a> Entry<'a> {
     /// Of this difference.
-    pub fn new(drift: &'a Drift) -> Self {
+    pub fn new(drift: &'a Drift, policy: &DriftPolicy) -> Self {
         let difference = match drift.difference {
             Difference::Missing => "missing",
             Difference::Contents => "contents",
@@ -128,6 +145,6 @@ impl<'a> Entry<'a> {
             Difference::Extra => "extra",
         };
         let (expected, found) = pair(&drift.difference);
-        Self { subject: &drift.subject, difference, expected, found }
+        Self { subject: &drift.subject, difference, expected, found, policy: policy.action(&drift.subject) }
     }
 }

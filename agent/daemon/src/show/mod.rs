@@ -7,6 +7,7 @@ mod daemon;
 mod documents;
 mod drift;
 mod excerpt;
+mod handover;
 mod moment;
 mod os;
 mod phrase;
@@ -24,7 +25,8 @@ pub use bootloader::{BootloaderDocument, WriteDocument, bootloader, bootloader_f
 pub use course::{CourseDocument, course, failure, forecast, not_done_here, restart, withdrawal};
 pub use daemon::daemon;
 pub use documents::{DiffDocument, PlanDocument};
-pub use drift::{DriftDocument, drift, repair_notice};
+pub use drift::{DriftDocument, drift, policy_trouble, repair_notice};
+pub use handover::{can_be_handed_back, handed_back};
 pub use phrase::{phase, printable};
 pub use report::{differences, plan, refusal};
 pub use status::{StatusDocument, status};

@@ -62,6 +62,7 @@ pub const fn phase(phase: Phase) -> &'static str {
         Phase::Units => "units",
         Phase::Services => "services",
         Phase::Commit => "commit",
+        Phase::Pull => "pull",
     }
 }
 

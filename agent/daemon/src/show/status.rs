@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ostler_core::rival::{REMEDY, Rival};
 use ostler_core::status::Status;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose, Rejected, Trial};
@@ -60,17 +61,15 @@ fn given_up(rejected: &[Rejected]) -> String {
 /// Whether something needs attention, and what to do about each thing that does.
 fn verdict(status: &Status) -> String {
     let mut lines = Vec::new();
-    match (&status.open, status.busy) {
-        (Some(_), true) => lines.push("a transaction is under way: wait for it to end".to_owned()),
-        (Some(open), false) if open.awaits_end_of.is_some() && status.awaits_reboot => {
-            lines.push(format!("the {} waits for a restart: run \"ostler reboot\"", purpose(open.purpose)));
-        }
-        (Some(open), false) if open.awaits_end_of.is_some() => lines.push(
-            "the machine has restarted: run \"ostler recover\" to see whether it runs what was staged, and to finish or go back"
-                .to_owned(),
-        ),
-        (Some(_), false) => lines.push("a transaction was interrupted: run \"ostler recover\"".to_owned()),
-        (None, _) => {}
+    if let Some(rival) = &status.rival {
+        lines.push(format!("{}, so nothing is changed here: {REMEDY}", rival.words()));
+    }
+    lines.extend(unended(status));
+    if let Some(behind) = &status.behind {
+        lines.push(format!(
+            "another agent left this configuration half done, and \"ostler daemon\" has yet to finish it: {}",
+            printable(&behind.words)
+        ));
     }
     if status.awaits_reboot && status.open.is_none() {
         lines.push("the configuration takes effect with a restart: run \"ostler reboot\"".to_owned());
@@ -97,10 +96,27 @@ fn verdict(status: &Status) -> String {
     if lines.is_empty() {
         let busy = if status.busy { " Another process is at work on it right now." } else { "" };
         let trial = if status.trial.is_some() { " The configuration has yet to prove itself." } else { "" };
-        return format!("{}{busy}{trial}\n", styled(GOOD, "Settled."));
+        let theirs = if status.inherited.is_some() { " Another agent has brought it there." } else { "" };
+        return format!("{}{busy}{trial}{theirs}\n", styled(GOOD, "Settled."));
     }
     let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!("{}\n{lines}", styled(CAUTION, "Needs attention"))
+}
+
+/// What to do about a transaction that is open.
+fn unended(status: &Status) -> Option<String> {
+    match (&status.open, status.busy) {
+        (Some(_), true) => Some("a transaction is under way: wait for it to end".to_owned()),
+        (Some(open), false) if open.awaits_end_of.is_some() && status.awaits_reboot => {
+            Some(format!("the {} waits for a restart: run \"ostler reboot\"", purpose(open.purpose)))
+        }
+        (Some(open), false) if open.awaits_end_of.is_some() => Some(
+            "the machine has restarted: run \"ostler recover\" to see whether it runs what was staged, and to finish or go back"
+                .to_owned(),
+        ),
+        (Some(_), false) => Some("a transaction was interrupted: run \"ostler recover\"".to_owned()),
+        (None, _) => None
+    }
 }
 
 const fn purpose(purpose: Purpose) -> &'static str {
@@ -171,6 +187,7 @@ pub struct StatusDocument<'a> {
     trial: Option<TrialDocument<'a>>,
     rejected: Vec<RejectedDocument<'a>>,
     damaged: &'a [String],
+    rival: Option<&'a Rival>,
     os: OsDocument<'a>,
     daemon: Option<DaemonDocument<'a>>,
     daemon_unknown: Option<String>,
@@ -222,6 +239,8 @@ impl<'a> StatusDocument<'a> {
         Self {
             settled: status.open.is_none()
                 && status.damaged.is_empty()
+                && status.rival.is_none()
+                && status.behind.is_none()
                 && !status.awaits_reboot
                 && status.restart.is_none()
                 && status.os.finalization_failure.is_none()
@@ -241,6 +260,7 @@ impl<'a> StatusDocument<'a> {
             trial: status.trial.as_ref().map(TrialDocument::new),
             rejected: status.rejected.iter().map(RejectedDocument::new).collect(),
             damaged: &status.damaged,
+            rival: status.rival.as_ref(),
             os: OsDocument::new(status),
             daemon: daemon.as_ref().ok().and_then(Option::as_ref).map(DaemonDocument::new),
             daemon_unknown: daemon.as_ref().err().map(ToString::to_string),

@@ -62,6 +62,11 @@ struct Class {
     class: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct NodeName {
+    node: String,
+}
+
 #[derive(Clone, Debug)]
 struct Durations;
 
@@ -87,6 +92,9 @@ struct Mcd {
     state: Family<State, Gauge>,
     reboots_failed: Counter,
     update: Family<Outcome, Gauge>,
+    kubelet: Gauge,
+    drift: Gauge<u64, AtomicU64>,
+    unsupported: Family<NodeName, Gauge>,
 }
 
 /// Those that it lacks.
@@ -126,6 +134,19 @@ impl Mcd {
             state: added(registry, "mcd_state", "When the node entered its present state", all.state),
             reboots_failed: added(registry, "mcd_reboots_failed", "Restarts that did not happen", all.reboots_failed),
             update: added(registry, "mcd_update_state", "When the last update ended", all.update),
+            kubelet: added(
+                registry,
+                "mcd_kubelet_state",
+                "How often in a row the kubelet did not say that it is well",
+                all.kubelet,
+            ),
+            drift: added(registry, "mcd_config_drift", "When drift was found, 0 where there is none", all.drift),
+            unsupported: added(
+                registry,
+                "mcd_local_unsupported_packages",
+                "Packages that were layered or replaced by hand",
+                all.unsupported,
+            ),
         }
     }
 }
@@ -153,6 +174,22 @@ impl Own {
 }
 
 impl Metrics {
+    /// How often in a row the kubelet was not well.
+    pub fn set_kubelet(&self, failures: u32) {
+        self.mcd.kubelet.set(i64::from(failures));
+    }
+
+    /// Since when drift is reported, in seconds since 1970; 0 where there is none.
+    pub fn set_drift(&self, since: u64) {
+        self.mcd.drift.set(since);
+    }
+
+    /// How many packages were layered or replaced by hand.
+    pub fn set_unsupported_packages(&self, node: &str, count: usize) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.mcd.unsupported.get_or_create(&NodeName { node: node.to_owned() }).set(count);
+    }
+
     /// What the node runs.
     pub fn set_os(&self, os: &str, version: &str) {
         self.mcd.os.clear();

@@ -14,8 +14,43 @@ use crate::commands::scripted::{
 fn run(scene: Scene, repair: bool, yes: bool, replies: Vec<Reply>) -> (Played, Scripted) {
     let mut asks = Scripted::new(replies);
     let options = DriftOptions { repair, yes, machine: MachineOptions::default() };
-    let played = play(scene, |console| drift(&options, console, |_| Ok(&mut asks)));
+    let no_policy = |_: Option<&Path>| (DriftPolicy::default(), None);
+    let played = play(scene, |console| drift(&options, console, |_| Ok(&mut asks), no_policy));
     (played, asks)
+}
+
+/// What is said of drift under a policy.
+fn judged(scene: Scene, policy: &str) -> Played {
+    let mut asks = Scripted::new(vec![Reply::Drift(all())]);
+    let options = DriftOptions { repair: false, yes: false, machine: MachineOptions::default() };
+    let policy = |_: Option<&Path>| DriftPolicy::of(DriftPolicy::parse(policy.as_bytes()), None);
+    play(scene, |console| drift(&options, console, |_| Ok(&mut asks), policy))
+}
+
+#[test]
+fn what_the_policy_says_is_told_of_every_difference() {
+    let policy = "rules: [{path: /etc/*, action: repair}, {path: /etc/shadow, action: ignore}]";
+    let played = judged(SCRIPT, policy);
+    for line in [
+        "  /etc/a                       is missing  (policy: repair)\n",
+        "has another mode      4755 instead of 0644  (policy: repair)\n",
+        "  SSH keys of core             are others  (policy: report)\n",
+        "  password of core             is another  (policy: ignore)\n",
+    ] {
+        assert!(played.stdout.contains(line), "{line}{}", played.stdout);
+    }
+    let answer = judged(PROGRAM, policy).json();
+    let said = |index: usize| answer["drift"][index]["policy"].clone();
+    assert_eq!([said(0), said(8), said(9)], ["repair", "report", "ignore"].map(serde_json::Value::from));
+    let played = judged(SCRIPT, "rules: [{path: etc, action: repair}]");
+    assert!(
+        played
+            .stdout
+            .starts_with("Drift policy: rule 1 of the drift policy has a path that cannot be used: it is not absolute"),
+        "{}",
+        played.stdout
+    );
+    assert!(!played.stdout.contains("(policy:"), "everything is reported then");
 }
 
 fn file(path: &str, difference: Difference) -> Drift {
@@ -81,7 +116,10 @@ fn a_machine_as_configured_is_said_to_be_so_and_not_repaired() {
 fn a_repair_says_what_it_removes_and_asks() {
     let done = || Reply::Finished(finished(Purpose::Repair));
     let (played, asks) = run(person("y\n"), true, false, vec![Reply::Drift(all()), done()]);
-    assert_eq!((played.outcome, asks.asked), (Outcome::Success, vec![Request::Drift, Request::Repair]));
+    assert_eq!(
+        (played.outcome, asks.asked),
+        (Outcome::Success, vec![Request::Drift, Request::Repair { only: Vec::new() }])
+    );
     assert!(played.stdout.ends_with(
         "\nA repair makes all of this as configured; changes made by hand are lost.\n\
          The extra drop-in is removed by it.\n\
@@ -126,21 +164,21 @@ fn a_program_gets_the_same_as_a_document() {
     for (index, expected) in [
         (
             0,
-            json!({"subject": {"kind": "file", "path": "/etc/a"}, "difference": "missing", "expected": null, "found": null}),
+            json!({"subject": {"kind": "file", "path": "/etc/a"}, "difference": "missing", "expected": null, "found": null, "policy": "report"}),
         ),
         (
             3,
-            json!({"subject": {"kind": "file", "path": "/etc/d"}, "difference": "mode", "expected": "0644", "found": "4755"}),
+            json!({"subject": {"kind": "file", "path": "/etc/d"}, "difference": "mode", "expected": "0644", "found": "4755", "policy": "report"}),
         ),
         (
             4,
-            json!({"subject": {"kind": "file", "path": "/etc/e"}, "difference": "owner", "expected": "0:0", "found": "1000:993"}),
+            json!({"subject": {"kind": "file", "path": "/etc/e"}, "difference": "owner", "expected": "0:0", "found": "1000:993", "policy": "report"}),
         ),
         (
             7,
             json!({
                 "subject": {"kind": "dropin", "unit": "a.service", "dropin": "9.conf"},
-                "difference": "extra", "expected": null, "found": null,
+                "difference": "extra", "expected": null, "found": null, "policy": "report",
             }),
         ),
     ] {

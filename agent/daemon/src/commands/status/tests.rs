@@ -3,6 +3,7 @@
 use ostler_core::os::backend::Backend;
 use ostler_core::os::state::{Installed, OsState};
 use ostler_core::protocol::Class;
+use ostler_core::rival::{Rival, Task};
 use ostler_core::status::Status;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, OrderedRestart, Phase, Purpose};
 use serde_json::json;
@@ -156,6 +157,11 @@ Open transaction
 fn everything_that_needs_attention_is_said_and_nothing_else_does() {
     for (status, outcome, said_of_it) in [
         (Status { busy: true, ..open() }, Outcome::Different, "a transaction is under way: wait for it to end"),
+        (
+            Status { rival: Some(Rival { pid: 7, task: Task::FirstBoot }), ..settled() },
+            Outcome::Different,
+            "machine-config-daemon, at the completion of the first boot, runs on this node as process 7, so nothing",
+        ),
         (Status { awaits_reboot: true, ..settled() }, Outcome::Different, "run \"ostler reboot\""),
         (
             Status { damaged: vec!["journal/1: torn".to_owned()], ..settled() },
@@ -200,7 +206,8 @@ fn a_program_gets_the_same_as_a_document() {
                 "reason": null, "began": "2026-10-03T04:00:00Z", "ended": "2026-10-03T04:00:10Z", "changed": 3,
                 "reboot": false, "leftOut": [],
             },
-            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "trial": null, "rejected": [],
+            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "trial": null, "rival": null,
+            "rejected": [],
             "damaged": [], "daemon": null, "daemonUnknown": null,
             "os": {
                 "backend": null, "booted": null, "staged": null, "rollback": null, "deployments": [],

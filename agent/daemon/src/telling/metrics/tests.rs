@@ -20,6 +20,9 @@ fn full() -> Metrics {
     metrics.count_retry("transient");
     metrics.count_retry("transient");
     metrics.set_last_error(1_791_000_004);
+    metrics.set_kubelet(3);
+    metrics.set_drift(1_791_000_005);
+    metrics.set_unsupported_packages("worker-0", 2);
     metrics
 }
 
@@ -40,6 +43,9 @@ fn every_number_has_the_name_that_alerts_know() {
         (r#"ostler_phase_duration_seconds_sum{phase="draining"}"#, "90.5"),
         (r#"ostler_phase_duration_seconds_bucket{le="60.0",phase="draining"}"#, "0"),
         (r#"ostler_phase_duration_seconds_bucket{le="300.0",phase="draining"}"#, "1"),
+        ("mcd_kubelet_state", "3"),
+        ("mcd_config_drift", "1791000005"),
+        (r#"mcd_local_unsupported_packages{node="worker-0"}"#, "2"),
         ("ostler_update_attempts_total", "1"),
         (r#"ostler_retries_total{class="transient"}"#, "2"),
         ("ostler_last_error_timestamp_seconds", "1791000004"),
@@ -66,7 +72,7 @@ fn gauges_keep_their_names_and_counters_get_their_suffix() {
 #[test]
 fn the_text_is_what_an_openmetrics_parser_accepts() {
     // Families of which there is nothing to tell yet are left out.
-    for (metrics, count) in [(Metrics::default(), 4), (full(), 10)] {
+    for (metrics, count) in [(Metrics::default(), 6), (full(), 13)] {
         let text = metrics.text();
         let mut families = Vec::new();
         let lines: Vec<_> = text.strip_suffix("# EOF\n").unwrap().lines().collect();

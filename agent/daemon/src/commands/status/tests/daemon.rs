@@ -39,6 +39,7 @@ fn what_is_wrong_with_the_daemon_is_said_and_nothing_can_steer_the_terminal() {
         api: Some(Api { reachable: false, since: 1_790_990_000 }),
         irreconcilable: 2,
         base_kept: true,
+        drift_policy: None,
         ..account()
     };
     let due = Account { retry_at: Some(1_791_000_000), attempt: 1, ..account.clone() };
