@@ -4,6 +4,7 @@
 
 mod arguments;
 mod bench;
+mod cri;
 mod demo;
 mod deny;
 mod docs;
@@ -37,6 +38,7 @@ const DOORS: &[Door] = &[
     Door { name: "test", usage: stages::USAGE, summary: "everything that CI checks", run: stages::run },
     Door { name: "e2e", usage: e2e::USAGE, summary: "test against a real API server", run: e2e::run },
     Door { name: "golden", usage: golden::USAGE, summary: "check or rewrite the golden plans", run: golden::run },
+    Door { name: "cri", usage: cri::USAGE, summary: "check or rewrite what protobuf makes", run: cri::run },
     Door { name: "fuzz", usage: fuzz::USAGE, summary: "fuzz what reads bytes from outside", run: fuzz::run },
     Door { name: "bench", usage: bench::USAGE, summary: "measure the core and the command", run: bench::run },
     Door { name: "docs", usage: docs::USAGE, summary: "generate man pages and completions", run: docs::run },
