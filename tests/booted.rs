@@ -10,6 +10,8 @@ mod booted;
 mod cycle;
 #[path = "booted/daemon/mod.rs"]
 mod daemon;
+#[path = "booted/first_boot.rs"]
+mod first_boot;
 #[path = "booted/node.rs"]
 mod node;
 #[path = "registry/mod.rs"]

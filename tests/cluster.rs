@@ -3,6 +3,8 @@
 
 #[path = "cluster/agent.rs"]
 mod agent;
+#[path = "cluster/certificates.rs"]
+mod certificates;
 #[path = "cluster/clocks.rs"]
 mod clocks;
 #[path = "cluster/mod.rs"]
@@ -11,8 +13,14 @@ mod cluster;
 mod comes_and_goes;
 #[path = "cluster/cost.rs"]
 mod cost;
+#[path = "handover/estate.rs"]
+mod estate;
 #[path = "cluster/guard.rs"]
 mod guard;
+#[path = "cluster/handover.rs"]
+mod handover;
+#[path = "cluster/hosted.rs"]
+mod hosted;
 #[path = "cluster/identity.rs"]
 mod identity;
 #[path = "cluster/irreconcilable.rs"]
@@ -21,6 +29,8 @@ mod irreconcilable;
 mod kills;
 #[path = "cluster/outages.rs"]
 mod outages;
+#[path = "cluster/pinned.rs"]
+mod pinned;
 #[path = "sandbox/mod.rs"]
 mod sandbox;
 #[path = "cluster/stands.rs"]

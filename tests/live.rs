@@ -5,6 +5,8 @@
 mod access;
 #[path = "live/answer.rs"]
 mod answer;
+#[path = "live/certificates.rs"]
+mod certificates;
 #[path = "container/mod.rs"]
 mod container;
 #[path = "live/drift.rs"]

@@ -25,7 +25,7 @@ const MEMORY: u64 = 12 * 1024;
 /// How long it is left to itself before, and while, it is looked at.
 const SETTLING: Duration = Duration::from_secs(10);
 const LOOKING: Duration = Duration::from_secs(60);
-/// The four watches hear about once a minute, each, that nothing has happened.
+/// The five watches hear about once a minute, each, that nothing has happened.
 const WAKE_UPS: u64 = 10;
 
 /// A process as the kernel sees it.

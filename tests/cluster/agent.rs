@@ -45,6 +45,27 @@ impl Subject {
 
     /// The same with a configuration that the cluster has already.
     pub async fn joined(name: &str, kubeconfig: PathBuf, controller: Controller, config: &Value) -> Self {
+        let subject = Self::unknown(name, kubeconfig, controller).await;
+        subject.sandbox.write("/etc/mcs-machine-config-content.json", config.to_string());
+        subject.want(config["metadata"]["name"].as_str().unwrap()).await;
+        subject
+    }
+
+    /// A node whose object says nothing of any configuration, and without files.
+    pub async fn unknown(name: &str, kubeconfig: PathBuf, controller: Controller) -> Self {
+        let subject = Self::with_files(name, kubeconfig, controller);
+        subject.controller.introduce(name).await;
+        subject
+    }
+
+    /// A node that was not installed with anything, and is known to a cluster that has no MachineConfigNodes.
+    pub async fn alone(name: &str, kubeconfig: PathBuf, controller: Controller) -> Self {
+        let subject = Self::with_files(name, kubeconfig, controller);
+        subject.controller.create_node(name).await;
+        subject
+    }
+
+    fn with_files(name: &str, kubeconfig: PathBuf, controller: Controller) -> Self {
         let mut subject = Self {
             name: name.to_owned(),
             sandbox: Sandbox::new(),
@@ -57,9 +78,6 @@ impl Subject {
             environment: Vec::new(),
         };
         subject.boot();
-        subject.sandbox.write("/etc/mcs-machine-config-content.json", config.to_string());
-        subject.controller.introduce(name).await;
-        subject.want(config["metadata"]["name"].as_str().unwrap()).await;
         subject
     }
 

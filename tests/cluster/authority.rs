@@ -9,6 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
+const SERVER_NAMES: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+
 /// Who somebody is to the API server.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
@@ -29,8 +31,7 @@ impl Authority {
         fs::create_dir_all(&directory).unwrap();
         let authority = Self { directory };
         authority.certificate("ca", &["-subj", "/CN=ostler test cluster", "-addext", "keyUsage=keyCertSign"]);
-        let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
-        authority.sign("server", "/CN=kube-apiserver", &["-addext", names]);
+        authority.sign("server", "/CN=kube-apiserver", &["-addext", SERVER_NAMES]);
         // Tokens are signed with a key of their own; the server reads its public half from a certificate.
         authority.certificate("accounts", &["-subj", "/CN=accounts"]);
         authority
@@ -46,7 +47,7 @@ impl Authority {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         let pem = file.with_extension("pem");
         fs::write(&pem, self.credentials(of)).unwrap();
-        let ca = STANDARD.encode(fs::read(self.path("ca.crt")).unwrap());
+        let ca = STANDARD.encode(fs::read_to_string(self.path("ca.crt")).unwrap() + &self.next().unwrap_or_default());
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "default",
             "clusters": [{"name": "cluster", "cluster": {
@@ -58,6 +59,22 @@ impl Authority {
         fs::write(file, config.to_string()).unwrap();
     }
 
+    /// Makes the authority that the server's certificate is to come from next. Those who get a kubeconfig from now on trust
+    /// it too.
+    pub fn prepare_next(&self) {
+        self.certificate("next", &["-subj", "/CN=ostler test cluster, next", "-addext", "keyUsage=keyCertSign"]);
+    }
+
+    /// The certificate of the next authority.
+    pub fn next(&self) -> Option<String> {
+        fs::read_to_string(self.path("next.crt")).ok()
+    }
+
+    /// Gives the server a certificate of the next authority. Those of its clients stay good.
+    pub fn hand_over(&self) {
+        self.sign_by("next", "server", "/CN=kube-apiserver", &["-addext", SERVER_NAMES]);
+    }
+
     fn credentials(&self, of: Identity<'_>) -> String {
         let group = of.group.map(|group| format!("/O={group}")).unwrap_or_default();
         let name = of.user.replace(|letter: char| !letter.is_alphanumeric(), "_");
@@ -67,7 +84,11 @@ impl Authority {
     }
 
     fn sign(&self, name: &str, subject: &str, more: &[&str]) {
-        let [ca, key] = ["ca.crt", "ca.key"].map(|name| self.path(name).display().to_string());
+        self.sign_by("ca", name, subject, more);
+    }
+
+    fn sign_by(&self, authority: &str, name: &str, subject: &str, more: &[&str]) {
+        let [ca, key] = ["crt", "key"].map(|kind| self.path(&format!("{authority}.{kind}")).display().to_string());
         let leaf = ["-subj", subject, "-CA", &ca, "-CAkey", &key, "-addext", "basicConstraints=critical,CA:FALSE"];
         self.certificate(name, &[&leaf[..], more].concat());
     }

@@ -11,7 +11,9 @@ use ostler_core::api::machine_config_node::{
     MAX_CHANGES, MAX_CONDITION_MESSAGE, MAX_CONDITION_REASON, MAX_CONDITION_TYPE, MAX_CONDITIONS, MAX_DIFF,
     MAX_FIELD_PATH, MAX_NAME, MAX_PINNED_IMAGE_SET_ERROR, MAX_PINNED_IMAGE_SETS,
 };
-use ostler_core::api::{ControllerConfig, MachineConfig, MachineConfigNode, MachineConfigPool, MachineConfiguration};
+use ostler_core::api::{
+    ControllerConfig, MachineConfig, MachineConfigNode, MachineConfigPool, MachineConfiguration, PinnedImageSet,
+};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -23,13 +25,14 @@ const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 const WITH_RULES: u32 = 25;
 
 /// Files of the real definitions, in the shared material.
-pub const REAL: [&str; 6] = [
+pub const REAL: [&str; 7] = [
     "0000_10_config-operator_01_featuregates",
     "0000_80_machine-config_01_controllerconfigs-Default",
     MACHINE_CONFIG_NODES,
     "0000_80_machine-config_01_machineconfigpools",
     "0000_80_machine-config_01_machineconfigs",
     "0000_80_machine-config_01_machineconfigurations",
+    "0000_80_machine-config_01_pinnedimagesets",
 ];
 /// The one of them with limits.
 pub const MACHINE_CONFIG_NODES: &str = "0000_80_machine-config_01_machineconfignodes-SelfManagedHA-Default";
@@ -63,6 +66,7 @@ pub fn own() -> Vec<Value> {
         MachineConfiguration::crd(),
         ControllerConfig::crd(),
         MachineConfigPool::crd(),
+        PinnedImageSet::crd(),
     ];
     let mut definitions = definitions.map(|definition| serde_json::to_value(definition).unwrap());
     for (pointer, keywords) in node_limits() {
@@ -80,6 +84,10 @@ pub fn node_limits() -> Vec<(&'static str, Value)> {
             "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key], "maxItems": most,
         })
     };
+    let rising = |field: &str| {
+        let message = format!("{field} must not decrease");
+        json!({"minimum": 1, "x-kubernetes-validations": [{"rule": "self >= oldSelf", "message": message}]})
+    };
     vec![
         ("status/conditions", list("type", MAX_CONDITIONS)),
         ("status/conditions/[]/message", json!({"maxLength": MAX_CONDITION_MESSAGE})),
@@ -94,6 +102,9 @@ pub fn node_limits() -> Vec<(&'static str, Value)> {
         ("status/configVersion/desired", json!({"maxLength": MAX_NAME})),
         ("status/pinnedImageSets", list("name", MAX_PINNED_IMAGE_SETS)),
         ("status/pinnedImageSets/[]/lastFailedGenerationError", json!({"maxLength": MAX_PINNED_IMAGE_SET_ERROR})),
+        ("status/pinnedImageSets/[]/currentGeneration", rising("currentGeneration")),
+        ("status/pinnedImageSets/[]/desiredGeneration", rising("desiredGeneration")),
+        ("status/pinnedImageSets/[]/lastFailedGeneration", rising("lastFailedGeneration")),
         ("status/irreconcilableChanges", list("fieldPath", MAX_CHANGES)),
         ("status/irreconcilableChanges", json!({"minItems": 1})),
         ("status/irreconcilableChanges/[]/fieldPath", json!({"minLength": 1, "maxLength": MAX_FIELD_PATH})),

@@ -70,10 +70,17 @@ async fn an_agent_that_nobody_knows_says_what_to_do_and_waits() {
     let controller = Controller::new(server.admin().await);
     let mut subject = Subject::installed("nobodys", server.nobody(), controller, &config).await;
     subject.start();
-    for kind in ["node nobodys", "MachineConfigNode nobodys", "MachineConfiguration cluster", "FeatureGate cluster"] {
+    let kinds = [
+        "node nobodys",
+        "MachineConfigNode nobodys",
+        "MachineConfiguration cluster",
+        "FeatureGate cluster",
+        "ControllerConfig machine-config-controller",
+    ];
+    for kind in kinds {
         says(&subject, &format!("not allowed to watch {kind}: ")).await;
     }
-    assert_eq!(subject.log().matches(REMEDY).count(), 4, "{}", subject.log());
+    assert_eq!(subject.log().matches(REMEDY).count(), kinds.len(), "{}", subject.log());
     assert!(!subject.log().contains("error: "), "{}", subject.log());
     let status = subject.sandbox.ostler(&["status", "-o", "json"]);
     assert!(status.code.is_some() && status.json()["daemon"].is_object(), "it still answers: {status}");

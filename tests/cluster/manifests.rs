@@ -42,7 +42,10 @@ async fn apply_all(admin: &Client, manifest: &str) {
     for object in serde_saphyr::from_multiple::<DynamicObject>(manifest).unwrap() {
         let types: &TypeMeta = object.types.as_ref().expect("apiVersion and kind");
         let resource = ApiResource::from_gvk(&types.try_into().unwrap());
-        let api: Api<DynamicObject> = Api::all_with(admin.clone(), &resource);
+        let api: Api<DynamicObject> = match object.namespace() {
+            Some(namespace) => Api::namespaced_with(admin.clone(), &namespace, &resource),
+            None => Api::all_with(admin.clone(), &resource),
+        };
         let name = object.name_any();
         api.patch(&name, &PatchParams::apply("lab"), &Patch::Apply(&object)).await.unwrap();
     }

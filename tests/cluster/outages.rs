@@ -19,6 +19,8 @@ use super::sandbox;
 
 /// A file whose change takes neither a drain nor a restart.
 const QUIET: &str = "/var/lib/kubelet/config.json";
+/// There while the machine changes.
+const PLAN: &str = "/var/lib/ostler/journal/plan";
 /// So many files take a while.
 const MANY: usize = 300;
 
@@ -107,7 +109,7 @@ async fn an_update_goes_on_while_the_cluster_is_away_and_is_told_when_it_is_back
     let states = States::of(&subject);
     let next = made(&subject, &with_many("rendered-cut-2", "2")).await;
     subject.want(&next).await;
-    local(&subject, "the first file", || subject.sandbox.path("/etc/many").exists()).await;
+    local(&subject, "a change of the machine", || subject.sandbox.path(PLAN).exists()).await;
     wire.cut();
     let node = subject.controller.nodes().get("cut-off").await.unwrap();
     assert_eq!(annotation(&node, "post-config-action"), None, "the update was over too soon");
@@ -130,7 +132,7 @@ async fn a_server_that_is_killed_after_the_drain_misses_nothing() {
     let states = States::of(&subject);
     let next = made(&subject, &with_many("rendered-alone-2", "2")).await;
     subject.want(&next).await;
-    local(&subject, "the first file", || subject.sandbox.path("/etc/many").exists()).await;
+    local(&subject, "a change of the machine", || subject.sandbox.path(PLAN).exists()).await;
     server.kill();
     said(&subject, "wait for the machine to restart").await;
     subject.restart();

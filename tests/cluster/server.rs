@@ -145,6 +145,20 @@ impl Server {
         self.wait_until_ready().await;
     }
 
+    /// What the server is verified with: the present authority, and another that is new.
+    pub fn new_authority(&self) -> [String; 2] {
+        self.authority.prepare_next();
+        self.authority.kubeconfig(ADMIN, self.address(), &self.ground.path("admin.kubeconfig"));
+        [fs::read_to_string(self.authority.path("ca.crt")).unwrap(), self.authority.next().expect("it was made")]
+    }
+
+    /// Starts the API server anew, with a certificate that only the new authority vouches for.
+    pub async fn change_authority(&mut self) {
+        self.stop();
+        self.authority.hand_over();
+        self.start_again().await;
+    }
+
     /// Makes the store forget everything but its present.
     pub async fn compact(&self) {
         let ask = |path: &str, body: serde_json::Value| {

@@ -87,7 +87,7 @@ async fn a_drain_is_waited_for_and_one_that_was_overtaken_is_not() {
     let third = made(&subject, &with_file("rendered-slow-3", LOUD, "3")).await;
     subject.want(&second).await;
     subject.node_until("a drain", |node| annotation(node, "desiredDrain") == Some("drain-rendered-slow-2")).await;
-    assert_eq!(subject.file(LOUD), None, "nothing is written before workloads have left");
+    assert_eq!(subject.file(LOUD).as_deref(), Some("1"), "nothing is written before workloads have left");
     subject.want(&third).await;
     subject.node_until("another", |node| annotation(node, "desiredDrain") == Some("drain-rendered-slow-3")).await;
     drains.release();
@@ -138,7 +138,7 @@ async fn a_hold_stops_an_update_before_its_drain_until_it_is_lifted() {
     nodes.patch("held", &Default::default(), &patch(json!("quarter's end"))).await.unwrap();
     subject.want(&next).await;
     subject.object_until("prepared", |object| is(object, "UpdatePrepared", "True")).await;
-    assert_eq!(subject.file(QUIET), None);
+    assert_eq!(subject.file(QUIET).as_deref(), Some("1"));
     assert!(subject.log().contains("is held (quarter's end)"), "{}", subject.log());
     nodes.patch("held", &Default::default(), &patch(Value::Null)).await.unwrap();
     subject.done(&next).await;

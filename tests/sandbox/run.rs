@@ -44,6 +44,11 @@ impl Running {
         Answer { code: status.code(), stdout, stderr }
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, as the service manager does.
     pub fn terminate(&mut self) {
         let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM);

@@ -4,6 +4,7 @@
 //! test whose material is absent passes, and says so loudly.
 
 pub mod crd;
+pub mod crio;
 pub mod schema;
 
 use anyhow::Context as _;
