@@ -31,6 +31,12 @@ _ostler() {
             ostler,drift)
                 cmd="ostler__subcmd__drift"
                 ;;
+            ostler,firstboot)
+                cmd="ostler__subcmd__firstboot"
+                ;;
+            ostler,hand-back)
+                cmd="ostler__subcmd__hand__subcmd__back"
+                ;;
             ostler,pack)
                 cmd="ostler__subcmd__pack"
                 ;;
@@ -65,7 +71,7 @@ _ostler() {
 
     case "${cmd}" in
         ostler)
-            opts="-h -V --help --version plan diff daemon apply recover rollback reboot bootloader status drift pack"
+            opts="-h -V --help --version plan diff daemon firstboot apply recover rollback reboot bootloader status drift hand-back pack"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -197,13 +203,17 @@ _ostler() {
             return 0
             ;;
         ostler__subcmd__daemon)
-            opts="-h --standalone --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
+            opts="-h --standalone --hosted --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --standalone)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hosted)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -274,6 +284,54 @@ _ostler() {
             ;;
         ostler__subcmd__drift)
             opts="-y -o -h --repair --yes --root --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__firstboot)
+            opts="-h --root --log-level --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --log-level)
+                    COMPREPLY=($(compgen -W "error warning info debug trace" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__hand__subcmd__back)
+            opts="-y -o -h --dry-run --yes --root --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

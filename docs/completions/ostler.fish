@@ -29,6 +29,7 @@ complete -c ostler -n "__fish_ostler_needs_command" -s V -l version -d 'Print ve
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "plan" -d 'Say what a MachineConfig would change on a node, and why, without changing anything'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "diff" -d 'Say what differs from the configuration a node was installed with and can no longer be applied'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "daemon" -d 'Look after this node: bring it into every configuration that is desired of it, and say how it is'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "firstboot" -d 'Complete the first boot of this machine: bring it into the operating system of its configuration, and restart'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one'
@@ -36,6 +37,7 @@ complete -c ostler -n "__fish_ostler_needs_command" -f -a "reboot" -d 'Restart t
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "bootloader" -d 'Look at the boot loader, bring it up to date, or let bootupd take it over'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "status" -d 'Say which configuration the machine is in, and whether something is unfinished'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "drift" -d 'Say how the machine differs from the configuration it is in, and put it right if asked'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "hand-back" -d 'Leave the machine so that a machine-config-daemon can begin with it'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "pack" -d 'Write what packages ship beside the command'
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l from -d 'MachineConfig the node is in now, JSON or YAML, - for standard input [default: an empty machine]' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand plan" -l to -d 'MachineConfig the node shall be in, JSON or YAML, - for standard input' -r -F
@@ -54,6 +56,7 @@ complete -c ostler -n "__fish_ostler_using_subcommand diff" -s o -l output -d 'H
 json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l standalone -d 'Take desired configurations from this directory instead of from a cluster' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l hosted -d 'Take desired configurations from what a hosted cluster mounts on this directory' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l root -d 'Look after the files under this directory instead of this machine' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l node-name -d 'Name of the node; the host\'s name unless given' -r
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l kubeconfig -d 'Credentials for the cluster' -r -F
@@ -67,6 +70,13 @@ debug\t'Every turn, too'
 trace\t'What the libraries say, too'"
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l once -d 'End as soon as nothing is left to do'
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand firstboot" -l root -d 'Work on the files under this directory instead of on this machine' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand firstboot" -l log-level -d 'How much to log' -r -f -a "error\t'What failed'
+warning\t'What is not usual, too'
+info\t'The course of things, too'
+debug\t'Every turn, too'
+trace\t'What the libraries say, too'"
+complete -c ostler -n "__fish_ostler_using_subcommand firstboot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand apply" -l to -d 'MachineConfig to bring the machine into, JSON or YAML, - for standard input' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand apply" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
 FileSystems\t'storage.filesystems'
@@ -127,4 +137,10 @@ json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand drift" -l repair -d 'Make the machine agree with its configuration again; drop-ins that are not configured are removed'
 complete -c ostler -n "__fish_ostler_using_subcommand drift" -s y -l yes -d 'Do not ask before changing the machine'
 complete -c ostler -n "__fish_ostler_using_subcommand drift" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand hand-back" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand hand-back" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand hand-back" -l dry-run -d 'Check everything that can be checked, and change nothing'
+complete -c ostler -n "__fish_ostler_using_subcommand hand-back" -s y -l yes -d 'Do not ask before changing the machine'
+complete -c ostler -n "__fish_ostler_using_subcommand hand-back" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'
