@@ -19,6 +19,8 @@ use crate::show::printable;
 
 /// What begins the module paths of this workspace.
 const OWN: &str = "ostler";
+/// What begins those of the cluster's client.
+const CLIENT: &str = "kube_client";
 
 /// Lets pass what the level says.
 ///
@@ -27,7 +29,13 @@ pub struct Gate(pub Level);
 
 impl Gate {
     fn lets_pass(&self, metadata: &Metadata<'_>) -> bool {
-        let limit = if is_own(metadata.target()) { self.0.own() } else { self.0.foreign() };
+        let target = metadata.target();
+        let limit = match self.0 {
+            level if is_own(target) => level.own(),
+            // It calls every failed request an error. That the cluster is away, and back, is told once by ourselves.
+            level if target.starts_with(CLIENT) && level != Level::Trace => LevelFilter::OFF,
+            level => level.foreign(),
+        };
         metadata.is_event() && *metadata.level() <= limit
     }
 }

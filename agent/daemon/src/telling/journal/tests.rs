@@ -80,11 +80,12 @@ fn the_level_decides_what_is_told_and_can_be_changed() {
     });
 }
 
-/// Three libraries and our own code, the first inside a span.
+/// Libraries and our own code, the first inside a span.
 fn say() {
-    let span = tracing::error_span!(target: "kube_client", "request", secret = "s3cret");
-    span.in_scope(|| tracing::warn!(target: "kube_client::client", code = 500, "slow\n"));
-    let usual: [fn(); 3] = [
+    let span = tracing::error_span!(target: "tower", "request", secret = "s3cret");
+    span.in_scope(|| tracing::warn!(target: "tower::buffer", code = 500, "slow\n"));
+    let usual: [fn(); 4] = [
+        || tracing::error!(target: "kube_client::client::builder", "failed once more"),
         || tracing::info!(target: "hyper", "connected"),
         || tracing::info!(target: "ostlers", "not one of ours"),
         || tracing::debug!(target: "ostler_core::plan", "ours"),
@@ -97,13 +98,13 @@ fn libraries_are_heard_from_warnings_on_unless_everything_is_wanted() {
     let (subscriber, handle, tape) = on_tape(Level::Debug, false);
     tracing::subscriber::with_default(subscriber, || {
         say();
-        assert_eq!(tape.take(), "warning: kube_client::client: slow\\u{a} code=500\ndebug: ours\n");
+        assert_eq!(tape.take(), "warning: tower::buffer: slow\\u{a} code=500\ndebug: ours\n");
         handle.set_level(Level::Error).unwrap();
         say();
         assert_eq!(tape.take(), "");
         handle.set_level(Level::Trace).unwrap();
         say();
-        assert_eq!(tape.take().lines().count(), 4);
+        assert_eq!(tape.take().lines().count(), 5);
     });
 }
 
