@@ -23,6 +23,10 @@ const MODE: u32 = 0o660;
 const MAX_CONNECTIONS: usize = 8;
 /// How long somebody may take to read the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the claim is tried: one that was killed while it started its root half is outlived by it for a moment.
+const CLAIMS: u32 = 20;
+/// How long between two tries.
+const CLAIM_PAUSE: Duration = Duration::from_millis(50);
 /// How long nothing is accepted after the kernel could not give a connection, which mostly is want of descriptors.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -110,11 +114,14 @@ impl Drop for Server {
 fn claim(path: &Path) -> Result<File, ServeError> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(beside(path, "lock"));
     let file = file.map_err(|error| ServeError::Socket(path.to_owned(), error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(ServeError::AlreadyRunning(path.to_owned())),
-        Err(std::fs::TryLockError::Error(error)) => Err(ServeError::Socket(path.to_owned(), error)),
+    for _ in 0..CLAIMS {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(CLAIM_PAUSE),
+            Err(std::fs::TryLockError::Error(error)) => return Err(ServeError::Socket(path.to_owned(), error)),
+        }
     }
+    Err(ServeError::AlreadyRunning(path.to_owned()))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
