@@ -41,7 +41,11 @@ pub(crate) fn answer(
 ) -> Result<Reply, Refused> {
     let skopeo = Skopeo::prepare(disk, machine.root()).map_err(|error| {
         let reasons = vec!["cannot find out how images are pulled here".to_owned(), error.to_string()];
-        Refused::early(Class::Inoperable, reasons, "see what the message names")
+        Refused::early(
+            Class::Inoperable,
+            reasons,
+            "mend /etc/containers/registries.conf or its drop-ins; it is tried again",
+        )
     })?;
     let keeper = Keeper {
         disk,

@@ -1,6 +1,7 @@
 //! Names of network interfaces that are to stay, looked at once when the agent starts.
 
 use ostler_core::kargs::Change;
+use ostler_core::node::Notice;
 use ostler_core::protocol::{Reply, Request};
 
 use super::outlook::words;
@@ -15,7 +16,11 @@ impl Worker {
         }
         self.nics = false;
         match self.put(Request::PersistNics).await {
-            Ok(Reply::NicsPersisted { change }) => staged(&change),
+            Ok(Reply::NicsPersisted { change }) => {
+                let arguments = change.append.len().saturating_add(change.remove.len());
+                self.tell(&Notice::NicNamesKept { arguments });
+                staged(&change);
+            }
             Ok(Reply::Failed(failure)) | Err(failure) => failed(&words(&failure)),
             Ok(_) => idle(),
         }
@@ -24,7 +29,7 @@ impl Worker {
 
 fn staged(change: &Change) {
     let (added, gone) = (change.append.join(" "), change.remove.join(" "));
-    tracing::info!(added, gone, "kernel arguments for the names of network interfaces come with the next restart");
+    tracing::debug!(added, gone, "kernel arguments for the names of network interfaces come with the next restart");
 }
 
 fn failed(reason: &str) {

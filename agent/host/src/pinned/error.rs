@@ -68,7 +68,8 @@ impl PinError {
             Self::Order(_) => "take sets or images out of the pool",
             Self::Busy | Self::Unwanted => "nothing is needed: it goes on by itself",
             Self::Cri(_) | Self::Reload(_) => "see \"systemctl status crio\"",
-            Self::Batch(_) | Self::Disk { .. } | Self::Runtime(_) => "see what the message names",
+            Self::Batch(_) | Self::Disk { .. } => "look at the disk: full, read-only or failing? It is tried again",
+            Self::Runtime(_) => "see whether this machine has memory and processes left; it is tried again",
         }
     }
 }
