@@ -13,6 +13,7 @@ mod estimates;
 mod fuzz;
 mod golden;
 mod needs;
+mod package;
 mod process;
 mod sanitizer;
 mod setup;
@@ -41,6 +42,12 @@ const DOORS: &[Door] = &[
     Door { name: "cri", usage: cri::USAGE, summary: "check or rewrite what protobuf makes", run: cri::run },
     Door { name: "fuzz", usage: fuzz::USAGE, summary: "fuzz what reads bytes from outside", run: fuzz::run },
     Door { name: "bench", usage: bench::USAGE, summary: "measure the core and the command", run: bench::run },
+    Door {
+        name: "package",
+        usage: package::USAGE,
+        summary: "make an RPM, a deb and a system extension",
+        run: package::run,
+    },
     Door { name: "docs", usage: docs::USAGE, summary: "generate man pages and completions", run: docs::run },
     Door { name: "deny", usage: deny::USAGE, summary: "check licences, bans and sources", run: deny::run },
 ];

@@ -17,6 +17,8 @@ pub enum Door {
     Fuzz,
     /// `cargo xtask e2e`.
     E2e,
+    /// `cargo xtask package`.
+    Package,
 }
 
 /// One row of the table.
@@ -41,7 +43,14 @@ pub const NEEDS: &[Need] = &[
         met: || library("ostree-1 >= 2022.7"),
         debian: &["libostree-dev", "pkg-config"],
         fedora: &["ostree-devel", "pkgconf-pkg-config"],
-        doors: &[Door::Demo, Door::Test],
+        doors: &[Door::Demo, Door::Test, Door::Package],
+    },
+    Need {
+        what: "rpmbuild, dpkg-deb, mksquashfs and strip, which make packages",
+        met: || ["rpmbuild", "dpkg-deb", "mksquashfs", "strip"].into_iter().all(on_path),
+        debian: &["rpm", "dpkg", "squashfs-tools", "binutils"],
+        fedora: &["rpm-build", "dpkg", "squashfs-tools", "binutils"],
+        doors: &[Door::Package],
     },
     Need {
         what: "ostree with its units, and ip, for machines that run a deployment to test on",
@@ -158,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_door_asks_only_for_its_own_needs() {
-        for door in [Door::Demo, Door::Test, Door::Fuzz, Door::E2e] {
+        for door in [Door::Demo, Door::Test, Door::Fuzz, Door::E2e, Door::Package] {
             assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
         }
         assert!(NEEDS.iter().any(|need| need.doors.contains(&Door::Demo)));

@@ -1,0 +1,34 @@
+//! A system extension image: Ostler on a node whose image cannot be rebuilt, until the next restart or for good.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::{Content, architecture};
+use crate::process;
+
+/// Where systemd-sysext looks for what an extension fits.
+const RELEASE: &str = "usr/lib/extension-release.d/extension-release.ostler";
+
+/// Makes it.
+pub fn make(content: &Content) -> Result<PathBuf> {
+    let (machine, _) = architecture();
+    let release = content.tree.join(RELEASE);
+    let directory = release.parent().context("a file without a directory")?;
+    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let fits = match machine {
+        "x86_64" => "x86-64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    fs::write(&release, format!("ID=_any\nARCHITECTURE={fits}\nEXTENSION_RELOAD_MANAGER=1\n"))
+        .with_context(|| format!("cannot write {}", release.display()))?;
+    let image = content.out.join(format!("ostler-{}.{machine}.raw", content.version));
+    let mut tool = content.tool("mksquashfs");
+    tool.arg(&content.tree).arg(&image);
+    tool.args(["-noappend", "-quiet", "-no-progress", "-all-root", "-no-xattrs", "-comp", "zstd"]);
+    let made = process::run(&mut tool);
+    fs::remove_dir_all(directory).with_context(|| format!("cannot clear {}", directory.display()))?;
+    made.map(|()| image)
+}
