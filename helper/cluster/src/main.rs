@@ -1,0 +1,37 @@
+//! The `ostler-cluster` command: parse, run, exit code.
+#![forbid(unsafe_code)]
+#![allow(dead_code, unused_imports, reason = "the commands that use the rest of it follow")]
+
+mod cli;
+mod commands;
+mod output;
+mod source;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use cli::{Cli, Command};
+use commands::Outcome;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            output::error(&error);
+            Outcome::from(&error).into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Outcome> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start what waits for answers")?;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Streams(options) => commands::streams(&cli.cluster, options.command).await,
+            Command::Pack(options) => commands::pack(&options),
+        }
+    })
+}
