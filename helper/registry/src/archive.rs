@@ -83,8 +83,8 @@ pub(crate) fn find(archive: impl Read, target: &Target) -> Result<Option<Vec<u8>
     let mut announced = Announced::default();
     let mut count = 0_u64;
     // Raw, because the reader itself would take in names of any length.
-    for entry in archive.entries().map_err(ArchiveError::Malformed)?.raw(true) {
-        let mut entry = entry.map_err(ArchiveError::Malformed)?;
+    for entry in archive.entries().map_err(malformed)?.raw(true) {
+        let mut entry = entry.map_err(malformed)?;
         count = count.saturating_add(1);
         if count > target.entries {
             return Err(ArchiveError::TooMany { what: "entries", most: target.entries });
@@ -123,7 +123,7 @@ impl Announced {
 
     fn pax(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         for extension in PaxExtensions::new(bytes) {
-            let extension = extension.map_err(ArchiveError::Malformed)?;
+            let extension = extension.map_err(malformed)?;
             match extension.key_bytes() {
                 b"path" => self.name = Some(extension.value_bytes().to_owned()),
                 b"size" => self.ambiguous = Some("its size elsewhere than in its header"),
@@ -141,12 +141,12 @@ fn contents<R: Read>(entry: &mut Entry<'_, R>, name: &[u8], most: u64) -> Result
         EntryType::Regular | EntryType::Continuous => {}
         other => return Err(ArchiveError::NotAFile { name: shown(), kind: kind(other) }),
     }
-    let size = entry.header().entry_size().map_err(ArchiveError::Malformed)?;
+    let size = entry.header().entry_size().map_err(malformed)?;
     if size > most {
         return Err(ArchiveError::TooLarge { name: shown(), size, most });
     }
     let mut bytes = Vec::new();
-    entry.take(size).read_to_end(&mut bytes).map_err(ArchiveError::Malformed)?;
+    entry.take(size).read_to_end(&mut bytes).map_err(malformed)?;
     if u64::try_from(bytes.len()).ok() == Some(size) {
         return Ok(bytes);
     }
@@ -156,11 +156,17 @@ fn contents<R: Read>(entry: &mut Entry<'_, R>, name: &[u8], most: u64) -> Result
 
 fn bounded<R: Read>(entry: &mut Entry<'_, R>) -> Result<Vec<u8>, ArchiveError> {
     let mut bytes = Vec::new();
-    entry.take(MOST_NAME.saturating_add(1)).read_to_end(&mut bytes).map_err(ArchiveError::Malformed)?;
+    entry.take(MOST_NAME.saturating_add(1)).read_to_end(&mut bytes).map_err(malformed)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST_NAME) {
         return Ok(bytes);
     }
     Err(ArchiveError::TooMany { what: "bytes in the header of an entry", most: MOST_NAME })
+}
+
+/// The reader repeats bytes of the archive in what it says, and those may do anything to a terminal.
+fn malformed(error: io::Error) -> ArchiveError {
+    let text: String = error.to_string().chars().filter(|character| !character.is_control()).take(MOST_SHOWN).collect();
+    ArchiveError::Malformed(io::Error::new(error.kind(), text))
 }
 
 fn until_nul(mut bytes: Vec<u8>) -> Vec<u8> {

@@ -190,7 +190,8 @@ impl Failure {
         match () {
             () if error.is_timeout() => Self::Timeout(stall),
             () if error.is_connect() => Self::Unreachable(error),
-            () if error.is_builder() || error.is_redirect() || error.is_decode() => Self::Senseless(error),
+            () if error.is_builder() || error.is_redirect() => Self::Senseless(error),
+            // What the client calls decoding is reading on.
             () => Self::Broken(error),
         }
     }

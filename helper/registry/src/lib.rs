@@ -1,7 +1,8 @@
 //! Reads images in OCI registries: the labels of their configuration, and single files out of their layers.
 //!
 //! Owns everything between a name and verified bytes: mirrors, credentials, trust, proxies, retries, bounds and the cache.
-//! Decides nothing about what it reads, reads no environment, and writes nothing but its cache.
+//! Decides nothing about what it reads, and writes nothing but its cache. Of the environment it heeds only `SSL_CERT_FILE`
+//! and `SSL_CERT_DIR`, which say where this machine's certificates are.
 #![forbid(unsafe_code)]
 
 mod archive;

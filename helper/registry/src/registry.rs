@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use futures_util::stream;
-use ostler_core::os::manifest::{self, Blob, Entry, Image, Manifest};
+use ostler_core::os::manifest::{self, Blob, Entry, Image, Manifest, ManifestError};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -28,6 +28,8 @@ use crate::trust::TrustError;
 
 /// Pieces of a layer that were received and not yet unpacked.
 const AHEAD: usize = 4;
+/// Platforms of a list that are told when none fits.
+const MOST_OFFERED: usize = 16;
 const MOST_MANIFEST: u64 = manifest::MOST_BYTES as u64;
 
 /// A reader of images.
@@ -124,7 +126,8 @@ impl Registry {
     /// A file of an image, at most `limit` bytes long, from the uppermost layer that has it; nothing if none has.
     pub async fn file(&self, image: &str, path: &str, limit: u64) -> Result<Option<Vec<u8>>, InspectError> {
         let reference = Reference::parse(image)?;
-        if let Some((_, contents)) = self.known(&reference, |cache, digest| cache.file(digest, path)) {
+        let fits = |contents: &Vec<u8>| u64::try_from(contents.len()).is_ok_and(|length| length <= limit);
+        if let Some((_, contents)) = self.known(&reference, |cache, digest| cache.file(digest, path).filter(fits)) {
             return Ok(Some(contents));
         }
         let target = Target::new(path, limit, self.limits.entries);
@@ -233,7 +236,7 @@ impl Registry {
                 }
             }
         };
-        let kinds: Kinds = serde_json::from_slice(&bytes).map_err(Failure::Configuration)?;
+        let kinds: Kinds = serde_json::from_slice(&bytes).map_err(|_| Failure::Manifest(ManifestError::Malformed))?;
         let kinds = kinds.layers.into_iter().map(|layer| layer.media_type).collect();
         Ok(Resolved { place, digest, manifest, image, kinds })
     }
@@ -252,11 +255,16 @@ impl Registry {
         let Platform { os, architecture } = &self.platform;
         let found = entries.iter().find(|entry| entry.os == *os && entry.architecture == *architecture);
         found.ok_or_else(|| {
-            let offered: Vec<String> =
-                entries.iter().take(16).map(|entry| format!("{}/{}", entry.os, entry.architecture)).collect();
+            let each = |entry: &Entry| format!("{}/{}", shown(&entry.os), shown(&entry.architecture));
+            let offered: Vec<String> = entries.iter().take(MOST_OFFERED).map(each).collect();
             Failure::Platform { wanted: format!("{os}/{architecture}"), offered: offered.join(", ") }
         })
     }
+}
+
+/// Others' text, harmless and short.
+fn shown(text: &str) -> String {
+    text.chars().take(20).flat_map(char::escape_debug).collect()
 }
 
 fn verified(bytes: &[u8], wanted: &str) -> Result<(), Failure> {

@@ -104,7 +104,7 @@ impl Served {
     pub fn push(&self, source: &str, name: &str) -> String {
         let digest = self.path("digest");
         let mut copy = skopeo();
-        copy.args(["--insecure-policy", "copy", "--quiet", "--all", "--digestfile"]).arg(&digest);
+        copy.args(["--insecure-policy", "copy", "--quiet", "--all", "--preserve-digests", "--digestfile"]).arg(&digest);
         copy.arg("--dest-authfile").arg(self.path("auth.json"));
         copy.arg("--dest-cert-dir").arg(self.certs().join(self.host()));
         succeed(copy.args([source, &format!("docker://{}/{name}", self.host())]));
@@ -123,7 +123,7 @@ impl Served {
     /// Where it keeps what has a digest.
     pub fn stored(&self, digest: &str) -> PathBuf {
         let hex = digest.strip_prefix("sha256:").unwrap();
-        self.path("data/docker/registry/v2/blobs/sha256").join(&hex[..2]).join(hex).join("data")
+        self.path("data/docker/registry/v2/blobs/sha256").join(hex.get(..2).unwrap()).join(hex).join("data")
     }
 
     /// A certificate that a closed registry takes, and its key.
