@@ -11,7 +11,7 @@ use ostler_registry::{Credentials, Failure, InspectError, Mirrors, Options, Pace
 use serde_json::json;
 use served::layout::hex;
 use served::wires::{Scripted, answer};
-use served::{PASSWORD, USER, auths};
+use served::{Answering, PASSWORD, USER, auths};
 
 const CONFIG: &str = r#"{"config":{"Labels":{"a":"b"}}}"#;
 
@@ -175,6 +175,29 @@ async fn storage_elsewhere_gets_no_password_and_its_address_is_not_shown() {
     let failure = failure(&server).await;
     let all = format!("{failure:?}");
     assert!(matches!(failure, Failure::Unreachable(_)) && !all.contains("signature"), "{all}");
+}
+
+#[tokio::test]
+async fn nobody_leads_an_encrypted_conversation_on_in_the_clear() {
+    let clear = Scripted::start(|head, _| good(head)).await;
+    let elsewhere = format!("http://127.0.0.1:{}/x", clear.port);
+    for (answer, expected) in [
+        (format!("HTTP/1.0 307 Moved\r\nLocation: {elsewhere}\r\n\r\n"), "to an address without TLS"),
+        (
+            format!("HTTP/1.0 401 No\r\nWWW-Authenticate: Bearer realm=\"{elsewhere}\"\r\n\r\n"),
+            "sends credentials to a token server without TLS",
+        ),
+    ] {
+        let Some(server) = Answering::start("v2/a/b/manifests/1", &answer) else { return };
+        let credentials = Credentials::parse(auths(&[&server.host()]).to_string().as_bytes());
+        let patience = Patience { retries: 0, ..Patience::default() };
+        let authorities = vec![server.authority()];
+        let registry = Registry::new(Options { credentials, patience, authorities, ..Options::default() }).unwrap();
+        let error = registry.labels(&format!("{}/a/b:1", server.host())).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(server.log().contains("FILE:v2/a/b/manifests/1"), "{}", server.log());
+    }
+    assert!(clear.heads().is_empty(), "{:?}", clear.heads());
 }
 
 #[tokio::test]

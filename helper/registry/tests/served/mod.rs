@@ -154,17 +154,12 @@ impl Served {
 
     fn furnish(&self, closed: bool) {
         let at = |name: &str| self.path(name).display().to_string();
-        let (ca, key) = (at("ca.crt"), at("ca.key"));
-        certify(key.as_ref(), ca.as_ref(), &["-subj", "/CN=authority", "-addext", "keyUsage=keyCertSign"]);
-        let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
-        let signed = ["-subj", "/CN=localhost", "-CA", &ca, "-CAkey", &key, "-addext", names];
-        let leaf = [&signed[..], &["-addext", "basicConstraints=critical,CA:FALSE"]].concat();
-        certify(&self.path("server.key"), &self.path("server.crt"), &leaf);
+        authorise(self.directory.path());
         let hashed = succeed(Command::new("htpasswd").args(["-B", "-C", "4", "-b", "-n", USER, PASSWORD]));
         fs::write(self.path("htpasswd"), hashed).unwrap();
         let mut tls = json!({"certificate": at("server.crt"), "key": at("server.key")});
         if closed {
-            tls["clientcas"] = json!([ca]);
+            tls["clientcas"] = json!([at("ca.crt")]);
         }
         // JSON is YAML.
         let config = json!({
@@ -175,6 +170,63 @@ impl Served {
             "http": {"addr": "127.0.0.1:0", "secret": "test", "tls": tls},
         });
         fs::write(self.path("config.yml"), config.to_string()).unwrap();
+    }
+}
+
+/// A server with TLS that answers each path with what a file has, head and all.
+pub struct Answering {
+    directory: TempDir,
+    process: Child,
+    port: u16,
+}
+
+impl Answering {
+    /// With one answer; nothing, loudly, where there is no `openssl`.
+    pub fn start(path: &str, answer: &str) -> Option<Self> {
+        if !Path::new("/usr/bin/openssl").exists() {
+            assert!(std::env::var_os("OSTLER_REQUIRE_REGISTRY").is_none_or(|value| value != "1"), "no openssl");
+            eprintln!("SKIPPED: there is no openssl");
+            return None;
+        }
+        let directory = TempDir::new().unwrap();
+        authorise(directory.path());
+        let file = directory.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, answer).unwrap();
+        let log = File::create(directory.path().join("log")).unwrap();
+        let mut serve = Command::new("openssl");
+        serve.args(["s_server", "-accept", "127.0.0.1:0", "-cert", "server.crt", "-key", "server.key", "-HTTP"]);
+        serve.current_dir(directory.path()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let mut answering = Self { process: serve.spawn().unwrap(), directory, port: 0 };
+        let start = Instant::now();
+        while answering.port == 0 {
+            assert!(start.elapsed() < PATIENCE, "openssl does not listen: {}", answering.log());
+            let log = answering.log();
+            let port = log.split("ACCEPT 127.0.0.1:").nth(1).and_then(|rest| rest.lines().next());
+            answering.port = port.and_then(|port| port.parse().ok()).unwrap_or_default();
+            sleep(Duration::from_millis(10));
+        }
+        Some(answering)
+    }
+
+    /// What it has written of requests and of itself.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap()
+    }
+
+    pub fn host(&self) -> String {
+        format!("localhost:{}", self.port)
+    }
+
+    pub fn authority(&self) -> Vec<u8> {
+        fs::read(self.directory.path().join("ca.crt")).unwrap()
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -206,6 +258,17 @@ fn skopeo() -> Command {
         return hidden;
     }
     Command::new("skopeo")
+}
+
+/// Makes an authority and a certificate for this machine by it.
+fn authorise(directory: &Path) {
+    let at = |name: &str| directory.join(name).display().to_string();
+    let (ca, key) = (at("ca.crt"), at("ca.key"));
+    certify(key.as_ref(), ca.as_ref(), &["-subj", "/CN=authority", "-addext", "keyUsage=keyCertSign"]);
+    let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+    let signed = ["-subj", "/CN=localhost", "-CA", &ca, "-CAkey", &key, "-addext", names];
+    let leaf = [&signed[..], &["-addext", "basicConstraints=critical,CA:FALSE"]].concat();
+    certify(&directory.join("server.key"), &directory.join("server.crt"), &leaf);
 }
 
 fn certify(key: &Path, certificate: &Path, more: &[&str]) {
