@@ -1,4 +1,5 @@
-//! `cargo xtask docs`: what is generated from the command line's own definition, written or compared.
+//! `cargo xtask docs`: what is generated from the command line's own definition and from the message catalogue, written
+//! or compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +9,14 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
-use crate::{demo, process, workspace};
+use crate::{demo, process, troubleshoot, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask docs [--check]
 
-Writes docs/man and docs/completions from the definition of the command line.
+Writes docs/man and docs/completions from the definition of the command line, and the
+messages in docs/usage/troubleshoot.md from the message catalogue.
 
   --check    write nothing; fail if what is committed is not what would be written
 ";
@@ -37,7 +39,8 @@ fn write() -> Result<()> {
     for kind in KINDS {
         generate(&program, kind, &workspace::root().join("docs").join(kind))?;
     }
-    Ok(())
+    fs::write(troubleshoot::path(), troubleshoot::page()?)
+        .with_context(|| format!("cannot write {}", troubleshoot::PAGE))
 }
 
 /// Fails if the committed files are not what the command line would generate.
@@ -50,6 +53,8 @@ pub fn check() -> Result<()> {
         let committed = read(&workspace::root().join("docs").join(kind))?;
         stale.extend(differences(&committed, &read(&fresh)?).map(|name| format!("docs/{kind}/{name}")));
     }
+    let committed = fs::read_to_string(troubleshoot::path()).context("cannot read the page of messages")?;
+    stale.extend((committed != troubleshoot::page()?).then(|| troubleshoot::PAGE.to_owned()));
     if stale.is_empty() {
         return Ok(());
     }

@@ -18,6 +18,8 @@ mod process;
 mod sanitizer;
 mod setup;
 mod stages;
+mod troubleshoot;
+mod units;
 mod workspace;
 
 use std::process::ExitCode;
@@ -48,7 +50,8 @@ const DOORS: &[Door] = &[
         summary: "make an RPM, a deb and a system extension",
         run: package::run,
     },
-    Door { name: "docs", usage: docs::USAGE, summary: "generate man pages and completions", run: docs::run },
+    Door { name: "units", usage: units::USAGE, summary: "verify units and their exposure", run: units::run },
+    Door { name: "docs", usage: docs::USAGE, summary: "generate man pages, completions and messages", run: docs::run },
     Door { name: "deny", usage: deny::USAGE, summary: "check licences, bans and sources", run: deny::run },
 ];
 

@@ -53,6 +53,20 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Package],
     },
     Need {
+        what: "systemd-analyze, unsquashfs and mmdebstrap, which packages and units are tried with",
+        met: || ["systemd-analyze", "unsquashfs", "mmdebstrap"].into_iter().all(on_path),
+        debian: &["systemd", "squashfs-tools", "mmdebstrap"],
+        fedora: &["systemd", "squashfs-tools", "mmdebstrap"],
+        doors: &[Door::Package],
+    },
+    Need {
+        what: "checkmodule and semodule_package, which compile the SELinux module",
+        met: || ["checkmodule", "semodule_package"].into_iter().all(on_path),
+        debian: &["checkpolicy", "semodule-utils"],
+        fedora: &["checkpolicy", "policycoreutils"],
+        doors: &[Door::Package],
+    },
+    Need {
         what: "ostree with its units, and ip, for machines that run a deployment to test on",
         met: || on_path("ostree") && ip() && Path::new(FINALIZER).exists(),
         debian: &["ostree", "ostree-boot", "iproute2"],

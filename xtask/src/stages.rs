@@ -7,14 +7,14 @@ use anyhow::{Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{demo, docs, e2e, fuzz, needs, process, setup};
+use crate::{demo, docs, e2e, fuzz, needs, package, process, setup, units};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask test [--fast]
 
 Everything that CI checks: format, lints, stand-ins, a cluster to test with, tests, API
-documentation, generated pages, fuzz targets, demo. Stops at the first failure.
+documentation, generated pages, units, packages, fuzz targets, demo. Stops at the first failure.
 
   --fast    leave out the fuzz targets, which need a build of their own
 ";
@@ -40,6 +40,8 @@ const STAGES: &[Stage] = &[
         run: api_docs,
     },
     Stage { name: "pages", alone: "cargo xtask docs --check", run: docs::check },
+    Stage { name: "units", alone: "cargo xtask units", run: units::check },
+    Stage { name: "packages", alone: "cargo xtask package --trial", run: package::trial },
     Stage { name: FUZZ, alone: "cargo xtask fuzz --seconds 10", run: || fuzz::all(FUZZ_SECONDS) },
     Stage { name: "demo", alone: "cargo xtask demo", run: demo::show },
 ];
@@ -54,6 +56,7 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     let fast = arguments.flag("--fast");
     arguments.finish()?;
     setup::for_door(Door::Test)?;
+    setup::for_door(Door::Package)?;
     if !fast {
         setup::for_door(Door::Fuzz)?;
     }

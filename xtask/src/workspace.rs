@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 /// The top of the checkout.
 pub fn root() -> PathBuf {
     let own =
@@ -13,4 +15,11 @@ pub fn root() -> PathBuf {
 /// Where cargo builds.
 pub fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |given| root().join(given))
+}
+
+/// Where things are kept that take long to make and belong to no checkout.
+pub fn cache() -> Result<PathBuf> {
+    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let found = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
+    found.context("neither XDG_CACHE_HOME nor HOME says where to keep what is made once")
 }

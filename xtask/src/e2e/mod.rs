@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{needs, process, setup};
+use crate::{needs, process, setup, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -60,7 +60,7 @@ pub fn kept() -> Option<Binaries> {
     if let Ok(Some(given)) = given(|name| env::var_os(name).map(PathBuf::from)) {
         return Some(given);
     }
-    let kept = cache().ok()?.join("ostler/kube").join(fetch::key());
+    let kept = workspace::cache().ok()?.join("ostler/kube").join(fetch::key());
     kept.exists().then(|| Binaries::below(&kept))
 }
 
@@ -89,7 +89,7 @@ pub fn provide() -> Result<Binaries> {
     if let Some(given) = given(|name| env::var_os(name).map(PathBuf::from))? {
         return Ok(given);
     }
-    let cache = cache()?.join("ostler/kube");
+    let cache = workspace::cache()?.join("ostler/kube");
     let kept = cache.join(fetch::key());
     let binaries = Binaries::below(&kept);
     if kept.exists() {
@@ -119,12 +119,6 @@ fn given(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<Option<Binaries>>
         }
     }
     Ok(Some(binaries))
-}
-
-fn cache() -> Result<PathBuf> {
-    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let found = named("XDG_CACHE_HOME").or_else(|| Some(named("HOME")?.join(".cache")));
-    found.context("neither XDG_CACHE_HOME nor HOME says where to keep the programs")
 }
 
 const UNFINISHED: &str = "unfinished-";

@@ -1,9 +1,11 @@
-//! The programs that packages hold, built so that neither this machine's paths nor its time are in them.
+//! The programs that packages hold, built so that neither this machine's paths nor its time are in them, and no larger
+//! than they may be.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::{process, workspace};
 
@@ -20,39 +22,97 @@ pub enum Build {
 pub const PROGRAMS: [(&str, &str); 2] =
     [("ostler", "usr/bin/ostler"), ("ostler-applier", "usr/libexec/ostler/ostler-applier")];
 
+/// What a released program may weigh, in bytes and in the order of [`PROGRAMS`].
+const MOST_BYTES: [u64; 2] = [12_000_000, 8_000_000];
+
 impl Build {
     /// Builds, strips and gives the directory that holds the programs.
     pub fn programs(self) -> Result<PathBuf> {
-        let built = match self {
+        match self {
             Self::Quick => {
                 process::run(&mut process::cargo(["build", "--locked", "-p", "ostler", "-p", "ostler-applier"]))?;
-                workspace::target().join("debug")
+                stripped(&workspace::target().join("debug"), "package/programs-quick")
             }
-            Self::Release => release()?,
-        };
-        let stripped = workspace::target().join("package/programs");
-        std::fs::create_dir_all(&stripped).with_context(|| format!("cannot make {}", stripped.display()))?;
-        for (name, _) in PROGRAMS {
-            let to = stripped.join(name);
-            process::run(Command::new("strip").arg("-o").arg(&to).arg(built.join(name)))?;
+            Self::Release => {
+                let programs = stripped(&release("package/target")?, "package/programs")?;
+                check(&programs)?;
+                Ok(programs)
+            }
         }
-        Ok(stripped)
     }
 }
 
+/// The released programs, built once more elsewhere.
+pub fn again() -> Result<PathBuf> {
+    stripped(&release("package/target-again")?, "package/programs-again")
+}
+
+fn stripped(built: &Path, directory: &str) -> Result<PathBuf> {
+    let directory = workspace::target().join(directory);
+    fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    for (name, _) in PROGRAMS {
+        process::run(Command::new("strip").arg("-o").arg(directory.join(name)).arg(built.join(name)))?;
+    }
+    Ok(directory)
+}
+
 /// A directory of its own: the flags would make everybody else's build anew.
-fn release() -> Result<PathBuf> {
-    let target = workspace::target().join("package/target");
+fn release(directory: &str) -> Result<PathBuf> {
+    let target = workspace::target().join(directory);
     let mut build = process::cargo(["build", "--release", "--locked", "-p", "ostler", "-p", "ostler-applier"]);
-    build.arg("--target-dir").arg(&target).env("CARGO_ENCODED_RUSTFLAGS", remapped());
+    build.arg("--target-dir").arg(&target).env("CARGO_ENCODED_RUSTFLAGS", remapped(&target));
     process::run(&mut build)?;
     Ok(target.join("release"))
 }
 
-/// Paths of this machine are in messages of panics, if they are anywhere.
-fn remapped() -> String {
+/// Places of this machine that a compiler could write into a program.
+fn places() -> [PathBuf; 2] {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    [workspace::root(), cargo]
+}
+
+/// The last rule that fits counts, and generated code lies below the checkout.
+fn remapped(target: &Path) -> String {
+    let [checkout, cargo] = places();
     let rule = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    [rule(&workspace::root(), "/ostler"), rule(&cargo, "/cargo")].join("\u{1f}")
+    [rule(&checkout, "/ostler"), rule(&cargo, "/cargo"), rule(target, "/target")].join("\u{1f}")
+}
+
+/// Says what the programs weigh, and refuses those that are too heavy or know where they were built.
+fn check(programs: &Path) -> Result<()> {
+    for ((name, _), most) in PROGRAMS.iter().zip(MOST_BYTES) {
+        let bytes = fs::read(programs.join(name)).with_context(|| format!("cannot read {name}"))?;
+        println!("{name}: {} bytes stripped, of at most {most}", bytes.len());
+        if u64::try_from(bytes.len())? > most {
+            bail!("{name} is larger than {most} bytes; `cargo tree -p {name} -e features` says what it is made of");
+        }
+        if let Some(place) = places().iter().find(|place| holds(&bytes, place)) {
+            bail!("{name} holds the path {}, which is this machine's", place.display());
+        }
+    }
+    Ok(())
+}
+
+fn holds(bytes: &[u8], place: &Path) -> bool {
+    let wanted = place.as_os_str().as_encoded_bytes();
+    !wanted.is_empty() && bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_this_machine_is_found_in_a_program() {
+        assert!(holds(b"\0/build/here/src/main.rs\0", Path::new("/build/here")));
+        assert!(!holds(b"\0/ostler/src/main.rs\0", Path::new("/build/here")));
+        assert!(!holds(b"anything", Path::new("")));
+    }
+
+    #[test]
+    fn generated_code_is_renamed_by_the_rule_of_its_own_directory() {
+        let rules = remapped(Path::new("/checkout/target/x"));
+        assert!(rules.ends_with("--remap-path-prefix=/checkout/target/x=/target"), "{rules}");
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{Content, architecture};
+use super::{Build, Content, architecture};
 use crate::{process, workspace};
 
 /// Scripts of the package, which run when it comes and goes.
@@ -28,14 +28,35 @@ fn build(content: &Content, control: &Path, machine: &str) -> Result<PathBuf> {
     let text = fs::read_to_string(source.join("control")).context("cannot read packaging/deb/control")?;
     let text = text.replace("@VERSION@", &content.version).replace("@ARCHITECTURE@", machine);
     fs::write(control.join("control"), text).context("cannot write the control file")?;
+    fs::write(control.join("md5sums"), sums(content)?).context("cannot write the checksums")?;
+    for file in ["control", "md5sums"] {
+        mode(&control.join(file), 0o644)?;
+    }
     for script in SCRIPTS {
         let to = control.join(script);
         fs::copy(source.join(script), &to).with_context(|| format!("cannot copy {script}"))?;
-        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).with_context(|| format!("cannot set {script}"))?;
+        mode(&to, 0o755)?;
     }
+    mode(control, 0o755)?;
+    content.settle()?;
     let package = content.out.join(format!("ostler_{}_{machine}.deb", content.version));
     let mut tool = content.tool("dpkg-deb");
-    tool.args(["--root-owner-group", "-Zxz", "--build"]).arg(&content.tree).arg(&package);
-    process::run(&mut tool)?;
+    // More than one thread cuts the stream into blocks, and how many there are is this machine's.
+    tool.args(["--root-owner-group", "-Zxz", "--threads-max=1"]);
+    if content.build == Build::Quick {
+        tool.arg("-z0");
+    }
+    process::run(tool.arg("--build").arg(&content.tree).arg(&package))?;
     Ok(package)
+}
+
+/// What `dpkg -V` compares with; `dpkg-deb` makes no list of its own.
+fn sums(content: &Content) -> Result<String> {
+    let script = "find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum";
+    Ok(process::answer(content.tool("sh").args(["-c", script]).current_dir(&content.tree))? + "\n")
+}
+
+fn mode(path: &Path, mode: u32) -> Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .with_context(|| format!("cannot set the mode of {}", path.display()))
 }

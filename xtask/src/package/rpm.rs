@@ -1,39 +1,48 @@
 //! An RPM: what image builders layer on CoreOS.
 
+use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::{Content, architecture};
+use super::{Build, Content, architecture};
 use crate::{process, workspace};
 
-/// What could bring this machine into the package.
-const SETTINGS: [&str; 8] = [
+/// What could bring this machine into the package, or a step that changes what was staged.
+const SETTINGS: [&str; 9] = [
     "use_source_date_epoch_as_buildtime 1",
     "clamp_mtime_to_source_date_epoch 1",
     "source_date_epoch_from_changelog 0",
     "_buildhost ostler",
     "_build_id_links none",
-    "_binary_payload w19.zstdio",
     "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
     "debug_package %{nil}",
+    "__os_install_post %{nil}",
+    "optflags %{nil}",
 ];
 
 /// Makes it.
 pub fn make(content: &Content) -> Result<PathBuf> {
     let (machine, _) = architecture();
+    content.settle()?;
+    let work = content.out.join("rpmbuild");
     let mut tool = content.tool("rpmbuild");
-    tool.args(["-bb", "--quiet", "--target", machine]);
-    let places = [("_topdir", content.out.join("rpmbuild")), ("_rpmdir", content.out.clone())];
-    for (name, place) in &places {
-        tool.arg("--define").arg(format!("{name} {}", place.display()));
+    tool.args(["-bb", "--quiet", "--target", &format!("{machine}-linux")]);
+    let payload = if content.build == Build::Quick { "w1.zstdio" } else { "w19.zstdio" };
+    let own = [
+        ("_topdir", work.display().to_string()),
+        ("_rpmdir", content.out.display().to_string()),
+        ("ostler_tree", content.tree.display().to_string()),
+        ("ostler_version", content.version.clone()),
+        ("_binary_payload", payload.to_owned()),
+    ];
+    for (name, value) in &own {
+        tool.arg("--define").arg(format!("{name} {value}"));
     }
-    tool.arg("--define").arg(format!("ostler_tree {}", content.tree.display()));
-    tool.arg("--define").arg(format!("ostler_version {}", content.version));
     for setting in SETTINGS {
         tool.args(["--define", setting]);
     }
-    tool.arg(workspace::root().join("packaging/rpm/ostler.spec"));
-    process::run(&mut tool)?;
-    Ok(content.out.join(format!("ostler-{}-1.{machine}.rpm", content.version)))
+    let made = process::run(tool.arg(workspace::root().join("packaging/rpm/ostler.spec")));
+    fs::remove_dir_all(&work).with_context(|| format!("cannot clear {}", work.display()))?;
+    made.map(|()| content.out.join(format!("ostler-{}-1.{machine}.rpm", content.version)))
 }

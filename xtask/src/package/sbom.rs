@@ -1,5 +1,5 @@
 //! What the programs are made of, as CycloneDX: every crate that is linked into them, with its version, licence and
-//! checksum.
+//! checksum. Macros and build scripts run at build time and are not in the programs, so they are not in the list.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ pub fn write(path: &Path, version: &str) -> Result<()> {
         "tree",
         "--locked",
         "--prefix=none",
-        "--edges=normal",
+        "--edges=normal,no-proc-macro",
         "--format={p}",
         "-p",
         "ostler",
@@ -68,12 +68,13 @@ fn document(
         component.insert("type".to_owned(), "library".into());
         component.insert("name".to_owned(), name.as_str().into());
         component.insert("version".to_owned(), version.as_str().into());
-        component.insert("purl".to_owned(), format!("pkg:cargo/{name}@{version}").into());
         if let Some(licence) = licence(name, version) {
             let licences = json!([{ "expression": licence.replace('/', " OR ") }]);
             component.insert("licenses".to_owned(), licences);
         }
         if let Some(sum) = checksums.get(&(name.clone(), version.clone())) {
+            // Only what came from the registry has a checksum, and only that can be looked up there.
+            component.insert("purl".to_owned(), format!("pkg:cargo/{name}@{version}").into());
             component.insert("hashes".to_owned(), json!([{ "alg": "SHA-256", "content": sum }]));
         }
         Value::Object(component)
@@ -100,6 +101,7 @@ mod tests {
             "licenses": [{"expression": "MIT OR Apache-2.0"}], "hashes": [{"alg": "SHA-256", "content": "abc"}],
         });
         assert_eq!(document["components"].as_array().map(Vec::len), Some(2));
+        assert_eq!(document["components"][0].get("purl"), None);
         assert_eq!(document["components"][1], serde);
     }
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::{Content, architecture};
+use super::{Build, Content, architecture};
 use crate::process;
 
-/// Where systemd-sysext looks for what an extension fits.
+/// Where systemd-sysext looks for what an extension fits. It must end with the name that the image is installed under.
 const RELEASE: &str = "usr/lib/extension-release.d/extension-release.ostler";
 
 /// Makes it.
@@ -20,14 +20,19 @@ pub fn make(content: &Content) -> Result<PathBuf> {
     let fits = match machine {
         "x86_64" => "x86-64",
         "aarch64" => "arm64",
+        "ppc64le" => "ppc64-le",
         other => other,
     };
     fs::write(&release, format!("ID=_any\nARCHITECTURE={fits}\nEXTENSION_RELOAD_MANAGER=1\n"))
         .with_context(|| format!("cannot write {}", release.display()))?;
+    content.settle()?;
     let image = content.out.join(format!("ostler-{}.{machine}.raw", content.version));
     let mut tool = content.tool("mksquashfs");
     tool.arg(&content.tree).arg(&image);
     tool.args(["-noappend", "-quiet", "-no-progress", "-all-root", "-no-xattrs", "-comp", "zstd"]);
+    if content.build == Build::Quick {
+        tool.args(["-Xcompression-level", "1"]);
+    }
     let made = process::run(&mut tool);
     fs::remove_dir_all(directory).with_context(|| format!("cannot clear {}", directory.display()))?;
     made.map(|()| image)

@@ -1,8 +1,10 @@
-//! The files of a package where they will be on a node. Owns what is shipped; `units` has the layout already.
+//! The files of a package where they will be on a node. Owns what is shipped, with which mode and time; `units` has the
+//! layout already.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
@@ -19,17 +21,20 @@ const FILES: [(&str, &str); 6] = [
     ("docs/completions/ostler.fish", "usr/share/fish/vendor_completions.d/ostler.fish"),
 ];
 /// Whole directories.
-const DIRECTORIES: [(&str, &str); 4] = [
+const DIRECTORIES: [(&str, &str); 5] = [
     ("units", ""),
     ("docs/man", "usr/share/man/man1"),
     ("docs/usage", "usr/share/doc/ostler/usage"),
     ("packaging/manifests", "usr/share/ostler/manifests"),
+    ("packaging/selinux", "usr/share/ostler/selinux"),
 ];
+/// What only one kind of machine needs.
+const OF_MACHINES: [(&str, &str); 1] = [("s390x", "packaging/s390x")];
 /// No tree of ours is deeper.
 const MOST_LEVELS: usize = 16;
 
-/// Makes the tree anew.
-pub fn stage(tree: &Path, programs: &Path) -> Result<()> {
+/// Makes the tree anew, with the programs of a directory if one is given.
+pub fn stage(tree: &Path, programs: Option<&Path>) -> Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree).with_context(|| format!("cannot clear {}", tree.display()))?;
     }
@@ -40,10 +45,29 @@ pub fn stage(tree: &Path, programs: &Path) -> Result<()> {
     for (from, to) in FILES {
         file(&root.join(from), &tree.join(to), 0o644)?;
     }
-    for (name, to) in PROGRAMS {
-        file(&programs.join(name), &tree.join(to), 0o755)?;
+    for (machine, from) in OF_MACHINES {
+        if std::env::consts::ARCH == machine {
+            directory(&root.join(from), tree, MOST_LEVELS)?;
+        }
     }
-    Ok(())
+    for (name, to) in PROGRAMS {
+        if let Some(programs) = programs {
+            file(&programs.join(name), &tree.join(to), 0o755)?;
+        }
+    }
+    fs::set_permissions(tree, fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("cannot set the mode of {}", tree.display()))
+}
+
+/// Gives everything below a directory, and itself, one time.
+pub fn date(path: &Path, time: SystemTime) -> Result<()> {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).with_context(|| format!("cannot list {}", path.display()))? {
+            date(&entry?.path(), time)?;
+        }
+    }
+    let file = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    file.set_modified(time).with_context(|| format!("cannot date {}", path.display()))
 }
 
 fn directory(from: &Path, to: &Path, levels: usize) -> Result<()> {

@@ -1,0 +1,174 @@
+//! `cargo xtask units`: what systemd and SELinux's compiler say of the files in `units` and `packaging/selinux`.
+//!
+//! Owns the exposure that each service may have. The tree that is looked at is the package's, beside the units of this
+//! machine's systemd, so that names that ours refer to are found.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::arguments::Arguments;
+use crate::needs::Door;
+use crate::{needs, package, process, setup, workspace};
+
+/// Shown by `--help`.
+pub const USAGE: &str = "\
+cargo xtask units
+
+Verifies the units with systemd-analyze, prints the exposure of each service, and fails
+if one is above its bound. Compiles the SELinux module.
+";
+
+/// Exposure times ten that a service may have, as `systemd-analyze security` counts it. docs/security.md explains them.
+const BOUNDS: [(&str, u8); 4] = [
+    ("ostler.service", 20),
+    ("ostler-applier.service", 35),
+    ("ostler-recover.service", 38),
+    ("ostler-firstboot.service", 38),
+];
+/// Where units are.
+const UNITS: &str = "usr/lib/systemd/system";
+/// What units run, apart from the package's own.
+const OTHERS: [&str; 1] = ["/bin/kill"];
+
+/// The door.
+pub fn run(arguments: Arguments) -> Result<()> {
+    arguments.finish()?;
+    setup::for_door(Door::Package)?;
+    check()
+}
+
+/// Everything, in a tree that is made anew.
+pub fn check() -> Result<()> {
+    let tree = workspace::target().join("xtask/units");
+    package::files(&tree)?;
+    let own = units(&tree)?;
+    complete(&tree)?;
+    verify(&tree, &own)?;
+    for (unit, bound) in BOUNDS {
+        bounded(&tree, unit, bound)?;
+    }
+    selinux()
+}
+
+/// Our units by name; drop-ins go with what they are for.
+fn units(tree: &Path) -> Result<Vec<PathBuf>> {
+    let directory = tree.join(UNITS);
+    let mut units = Vec::new();
+    for entry in fs::read_dir(&directory).with_context(|| format!("cannot list {}", directory.display()))? {
+        let path = entry?.path();
+        units.extend(path.is_file().then_some(path));
+    }
+    units.sort_unstable();
+    Ok(units)
+}
+
+/// Adds what the units refer to: the system's own units, and programs that need only be there.
+fn complete(tree: &Path) -> Result<()> {
+    let system = Path::new("/").join(UNITS);
+    process::run(
+        Command::new("cp")
+            .args(["--recursive", "--no-clobber", "--no-target-directory"])
+            .args([&system, &tree.join(UNITS)]),
+    )?;
+    let programs = ["usr/bin/ostler", "usr/libexec/ostler/ostler-applier"].map(PathBuf::from);
+    let others = OTHERS.map(|path| PathBuf::from(path.trim_start_matches('/')));
+    for program in programs.iter().chain(&others) {
+        let to = tree.join(program);
+        let directory = to.parent().context("a program without a directory")?;
+        fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        fs::copy("/bin/true", &to).with_context(|| format!("cannot make {}", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Silence is the only good answer: mistakes that systemd would ignore are told as warnings.
+fn verify(tree: &Path, own: &[PathBuf]) -> Result<()> {
+    let mut command = Command::new("systemd-analyze");
+    command.args(["verify", "--man=no", "--recursive-errors=one", "--root"]).arg(tree);
+    for unit in own {
+        command.arg(Path::new("/").join(unit.strip_prefix(tree)?));
+    }
+    println!("+ {}", process::line(&command));
+    let output = command.output().context("cannot start systemd-analyze")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let about_us: Vec<_> = said.lines().filter(|line| line.contains("ostler")).collect();
+    if output.status.success() && about_us.is_empty() {
+        println!("{} units are in order", own.len());
+        return Ok(());
+    }
+    bail!("systemd-analyze verify: {}\n{said}", output.status)
+}
+
+fn bounded(tree: &Path, unit: &str, bound: u8) -> Result<()> {
+    let mut command = Command::new("systemd-analyze");
+    command.args(["security", "--no-pager", "--offline=yes", &format!("--threshold={bound}"), "--root"]).arg(tree);
+    let output = command.arg(unit).output().context("cannot start systemd-analyze")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let Some(level) = exposure(&said) else {
+        bail!("systemd-analyze security {unit}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    };
+    let most = format!("{}.{}", bound / 10, bound % 10);
+    println!("exposure {level:>4} of at most {most}  {unit}");
+    if output.status.success() {
+        return Ok(());
+    }
+    bail!("{unit} is exposed more than {most}:\n{said}")
+}
+
+/// The number in the last line.
+fn exposure(said: &str) -> Option<&str> {
+    let line = said.lines().rev().find(|line| line.contains("Overall exposure level"))?;
+    line.rsplit_once(": ")?.1.split_whitespace().next()
+}
+
+/// The module compiles. Where there is no compiler, that is told.
+fn selinux() -> Result<()> {
+    if !["checkmodule", "semodule_package"].into_iter().all(needs::on_path) {
+        println!("SKIPPED: the SELinux module, because checkmodule or semodule_package is not installed");
+        return Ok(());
+    }
+    let source = workspace::root().join("packaging/selinux");
+    let made = workspace::target().join("xtask/selinux");
+    fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
+    let (module, package) = (made.join("ostler.mod"), made.join("ostler.pp"));
+    process::run(Command::new("checkmodule").args(["-M", "-m", "-o"]).arg(&module).arg(source.join("ostler.te")))?;
+    let mut command = Command::new("semodule_package");
+    process::run(command.arg("-o").arg(&package).arg("-m").arg(&module).arg("-f").arg(source.join("ostler.fc")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exposure_is_taken_from_the_last_line() {
+        let said = "✗ User=  0.4\n\n→ Overall exposure level for ostler.service: 1.2 OK 🙂\n";
+        assert_eq!(exposure(said), Some("1.2"));
+        assert_eq!(exposure("nothing"), None);
+    }
+
+    #[test]
+    fn the_half_that_talks_to_the_cluster_is_bounded_as_promised() {
+        assert!(BOUNDS.contains(&("ostler.service", 20)));
+    }
+
+    #[test]
+    fn whoever_may_start_the_root_half_has_its_sandbox() {
+        let sandbox = |unit: &str| {
+            let text = fs::read_to_string(workspace::root().join("units").join(UNITS).join(unit)).unwrap();
+            let lines = text.lines().skip_while(|line| !line.starts_with("NoNewPrivileges="));
+            let lines = lines
+                .take_while(|line| *line != "[Install]")
+                .filter(|line| line.contains('=') && !line.starts_with('#'));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let own = sandbox("ostler-applier.service");
+        assert!(own.len() > 20, "{own:?}");
+        for unit in ["ostler-recover.service", "ostler-firstboot.service"] {
+            assert_eq!(sandbox(unit), own, "{unit}");
+        }
+    }
+}
