@@ -152,7 +152,12 @@ impl Access {
                 Ok(())
             }
             Err(error) => {
-                held.trouble = error.to_string();
+                let trouble = error.to_string();
+                // The first one is told of; another one would otherwise hide behind it.
+                if held.client.is_none() && !held.trouble.is_empty() && held.trouble != trouble {
+                    tracing::warn!("{trouble}");
+                }
+                held.trouble = trouble;
                 held.renewal = held.renewal.map(|_| Instant::now() + SUSPECT_PAUSE);
                 Err(error)
             }
