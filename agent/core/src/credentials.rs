@@ -234,10 +234,7 @@ users:
             document["clusters"][0]["cluster"],
             json!({"server": "https://api-int:6443", "certificate-authority-data": ca})
         );
-        assert_eq!(
-            document["users"][0]["user"],
-            json!({"client-certificate-data": pem, "client-key-data": pem})
-        );
+        assert_eq!(document["users"][0]["user"], json!({"client-certificate-data": pem, "client-key-data": pem}));
     }
 
     #[test]
@@ -261,7 +258,8 @@ users:
 
     #[test]
     fn programs_and_files_of_others_are_refused_by_name() {
-        let refusal = |text: &str| Named::parse(text.as_bytes()).and_then(|named| named.files()).unwrap_err().to_string();
+        let refusal =
+            |text: &str| Named::parse(text.as_bytes()).and_then(|named| named.files()).unwrap_err().to_string();
         for (user, words) in [
             ("{exec: {command: /bin/sh}}", "has \"exec\""),
             ("{auth-provider: {name: x}}", "has \"auth-provider\""),

@@ -86,10 +86,7 @@ fn contents(disk: &impl Disk, path: &RootPath, places: &[String]) -> Result<Secr
     };
     let resolved = resolve(disk, path).map_err(failed)?;
     if !is_below(resolved.as_str(), places) {
-        return Err(CredentialsError::LeadsOut {
-            path: path.as_str().to_owned(),
-            to: resolved.as_str().to_owned(),
-        });
+        return Err(CredentialsError::LeadsOut { path: path.as_str().to_owned(), to: resolved.as_str().to_owned() });
     }
     // Reading follows no link, so that one that came meanwhile is an error.
     disk.read(&resolved, MOST_BYTES).map(Secret::new).map_err(failed)
@@ -221,7 +218,10 @@ mod tests {
             fs::remove_file(node.path().join(CURRENT)).unwrap();
             symlink(target, node.path().join(CURRENT)).unwrap();
             let told = key(node.path()).unwrap_err();
-            assert!(told.contains("kubelet-client-current.pem leads to /root/key") && !told.contains("canary"), "{told}");
+            assert!(
+                told.contains("kubelet-client-current.pem leads to /root/key") && !told.contains("canary"),
+                "{told}"
+            );
         }
         fs::remove_dir_all(node.path().join("var/lib/kubelet/pki")).unwrap();
         symlink("/root", node.path().join("var/lib/kubelet/pki")).unwrap();

@@ -14,7 +14,8 @@ use crate::answer::Answer;
 use crate::booted::wait_until;
 use crate::node::{Driver, Node};
 
-const UNITS: [&str; 4] = ["ostler.service", "ostler-applier.socket", "ostler-firstboot.service", "ostler-recover.service"];
+const UNITS: [&str; 4] =
+    ["ostler.service", "ostler-applier.socket", "ostler-firstboot.service", "ostler-recover.service"];
 const AGENT: &str = "ostler.service";
 const APPLIER: &str = "ostler-applier.service";
 const DESIRED: &str = "var/lib/ostler-desired";

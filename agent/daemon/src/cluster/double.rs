@@ -15,8 +15,8 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::credentials::{Credentials, Made, Stamp};
 use super::connect::Cluster;
+use super::credentials::{Credentials, Made, Stamp};
 use super::error::ClusterError;
 
 /// A request as it arrived.

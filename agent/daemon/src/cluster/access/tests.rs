@@ -60,7 +60,8 @@ async fn what_does_not_work_is_read_again_and_not_too_often() {
         let message = "nodes \"worker-0\" is forbidden: User \"system:anonymous\" cannot get resource";
         Reply::Json(403, json!({"kind": "Status", "status": "Failure", "message": message, "code": 403}))
     };
-    let cases: [(fn() -> Reply, bool); 3] = [(|| Reply::failure(401), true), (|| Reply::Refused, true), (nobody, false)];
+    let cases: [(fn() -> Reply, bool); 3] =
+        [(|| Reply::failure(401), true), (|| Reply::Refused, true), (nobody, false)];
     for (reply, transient) in cases {
         let double = Double::new(move |_| reply());
         let (credentials, cluster) = rotating(&double).await;
