@@ -244,7 +244,7 @@ mod tests {
         nix::unistd::mkfifo(&current, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert!(key(node.path()).is_err(), "a pipe has no end");
         write_kubeconfig(node.path(), "{exec: {command: /bin/sh}}");
-        assert!(key(node.path()).unwrap_err().contains("has \"exec\""));
+        assert!(key(node.path()).unwrap_err().contains("key: \"exec\""));
         fs::remove_file(node.path().join(&KUBECONFIG[1..])).unwrap();
         let error = read(&RootDisk::open(node.path()).unwrap()).unwrap_err();
         assert!(error.may_pass() && error.to_string() == format!("there is no {KUBECONFIG}"), "{error}");
