@@ -20,5 +20,7 @@ mod registry;
 mod served;
 #[path = "booted/trouble.rs"]
 mod trouble;
+#[path = "booted/units/mod.rs"]
+mod units;
 #[path = "booted/updates.rs"]
 mod updates;

@@ -25,6 +25,8 @@ mod hosted;
 mod identity;
 #[path = "cluster/irreconcilable.rs"]
 mod irreconcilable;
+#[path = "cluster/kept.rs"]
+mod kept;
 #[path = "cluster/kills.rs"]
 mod kills;
 #[path = "cluster/outages.rs"]

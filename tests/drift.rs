@@ -103,7 +103,7 @@ impl Node {
 
     /// What the status file says of the node's health.
     fn degraded(&self) -> Option<String> {
-        let text = fs::read_to_string(self.sandbox.path("/run/ostler/machineconfignode.json")).ok()?;
+        let text = fs::read_to_string(self.sandbox.path("/run/ostler/agent/machineconfignode.json")).ok()?;
         let object: Value = serde_json::from_str(&text).ok()?;
         let all = object["status"]["conditions"].as_array()?;
         let condition =

@@ -254,7 +254,7 @@ fn nothing_is_changed_or_said_while_a_machine_config_daemon_runs() {
     let mut expected = before;
     expected.retain(|path, _| !path.starts_with("run"));
     assert_eq!(sandbox::differences(&expected, &after), Vec::<String>::new());
-    assert_eq!(node.text("/run/ostler/machineconfignode.json"), None, "nothing is published");
+    assert_eq!(node.text("/run/ostler/agent/machineconfignode.json"), None, "nothing is published");
     rival.leave(&node);
     node.taken_over("rendered-2");
 }
@@ -265,7 +265,7 @@ fn a_second_agent_and_a_command_beside_the_first_are_told_so() {
     estate::settled(&node.sandbox, "rendered-1", &[(QUIET, "one")]);
     node.want("rendered-1", &[(QUIET, "one")]);
     let mut first = node.sandbox.start(&node.words());
-    sandbox::until("the first is at work", || node.text("/run/ostler/machineconfignode.json").is_some());
+    sandbox::until("the first is at work", || node.text("/run/ostler/agent/machineconfignode.json").is_some());
     let second = node.once();
     assert_eq!(second.code, Some(2), "{second}");
     assert!(second.stderr.contains("another daemon looks after this root"), "{second}");

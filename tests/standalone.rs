@@ -56,7 +56,7 @@ impl Node {
     }
 
     fn object(&self) -> Value {
-        serde_json::from_str(&self.text("/run/ostler/machineconfignode.json").unwrap()).unwrap()
+        serde_json::from_str(&self.text("/run/ostler/agent/machineconfignode.json").unwrap()).unwrap()
     }
 
     fn condition(&self, type_: &str) -> Value {

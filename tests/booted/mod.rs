@@ -11,6 +11,7 @@ mod standins;
 mod sysroot;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -27,6 +28,8 @@ const BOOT: &str = include_str!("boot.sh");
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What is installed with `ostler`.
 const SHIPPED: &str = "../../units/usr";
+/// Where the package has the programs, which are in `/opt/ostler` here.
+const PROGRAMS: [(&str, &str); 2] = [("bin", "ostler"), ("libexec/ostler", "ostler-applier")];
 const NAP: Duration = Duration::from_millis(20);
 
 /// The machine. Dies with the test, whatever becomes of that.
@@ -197,6 +200,10 @@ impl Booted {
         let _ = fs::remove_dir_all(&usr);
         fs::create_dir_all(root)?;
         succeed(Command::new("cp").arg("-r").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(SHIPPED)).arg(&usr));
+        for (directory, name) in PROGRAMS {
+            fs::create_dir_all(usr.join(directory))?;
+            symlink(Path::new("/opt/ostler").join(name), usr.join(directory).join(name))?;
+        }
         self.standins.as_deref().map_or(Ok(()), |standins| standins::install(standins, &usr))
     }
 

@@ -6,6 +6,7 @@
 
 mod bootloader;
 mod certificates;
+mod credentials;
 mod incoming;
 pub mod machine;
 mod nics;

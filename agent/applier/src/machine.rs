@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use crate::os::LiveOs;
 use crate::sysroot::Libostree;
-use crate::{Work, bootloader, certificates, nics, pin, restart, rival, turn};
+use crate::{Work, bootloader, certificates, credentials, nics, pin, restart, rival, turn};
 
 /// One call to systemd, which answers at once or not at all.
 pub(crate) const CALL: Duration = Duration::from_secs(30);
@@ -63,9 +63,10 @@ impl Machine {
         progress: &mut dyn FnMut(Progress),
         wanted: &dyn Fn() -> bool,
     ) -> Result<Reply, Refused> {
-        // Images are pulled beside everything else, which may take hours; all else waits for its turn.
+        // Images are pulled beside everything else, which may take hours, and whoever does something that takes hours may
+        // need new credentials meanwhile; all else waits for its turn.
         let _turn = match request {
-            Request::Pin(_) => None,
+            Request::Pin(_) | Request::Credentials => None,
             _ => Some(turn::take(progress, wanted)?),
         };
         let disk = self.disk()?;
@@ -74,6 +75,7 @@ impl Machine {
         }
         match request {
             Request::Status => Ok(Reply::Status(Box::new(self.status(&disk)?))),
+            Request::Credentials => credentials::answer(&disk),
             Request::Reboot { check, soft } => restart::answer(self, &disk, check, soft),
             Request::PersistNics => nics::answer(self, &disk),
             Request::Bootloader { action, accepted } => bootloader::answer(self, &disk, action, accepted),

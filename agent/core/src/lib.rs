@@ -6,7 +6,7 @@
 //! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`], [`hosted`]. What is
 //! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
 //! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`], [`certificates`],
-//! [`pinned`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//! [`credentials`], [`pinned`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`],
 //! [`rival`], [`bootstrap`], [`shared_text`].
@@ -15,6 +15,7 @@
 pub mod api;
 pub mod bootstrap;
 pub mod certificates;
+pub mod credentials;
 pub mod desired;
 pub mod diff;
 pub mod disruption;

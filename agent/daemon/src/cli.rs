@@ -130,7 +130,7 @@ pub struct DaemonOptions {
     ///
     /// It holds MachineConfigs (.json, .yaml). The last by file name is desired, unless a file "desired" names another.
     /// "machineconfiguration.yaml" holds the settings; a file "hold" stops updates and says why. The status goes to
-    /// /run/ostler/machineconfignode.json.
+    /// /run/ostler/agent/machineconfignode.json.
     #[arg(long, value_name = "DIR")]
     pub standalone: Option<PathBuf>,
     /// Take desired configurations from what a hosted cluster mounts on this directory

@@ -10,6 +10,7 @@ pub mod batch;
 pub mod bootloader;
 pub mod certificates;
 pub mod command;
+pub mod credentials;
 pub mod cri;
 pub mod disk;
 pub mod journal;

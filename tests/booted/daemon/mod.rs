@@ -50,7 +50,7 @@ impl Agent {
 
     /// The node's status object.
     fn object(&self) -> Value {
-        serde_json::from_str(&self.node.read("run/ostler/machineconfignode.json")).unwrap_or_default()
+        serde_json::from_str(&self.node.read("run/ostler/agent/machineconfignode.json")).unwrap_or_default()
     }
 
     fn condition(&self, kind: &str) -> Value {

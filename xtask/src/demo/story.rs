@@ -95,7 +95,7 @@ impl Story {
         println!("$ ostler daemon --standalone DESIRED --root ROOT --once");
         std::io::stdout().flush()?;
         expect(self.command(&words).status().context("cannot start ostler")?, exit::FINE, "daemon")?;
-        println!("\n# (What it would have told a cluster is in ROOT/run/ostler/machineconfignode.json.)");
+        println!("\n# (What it would have told a cluster is in ROOT/run/ostler/agent/machineconfignode.json.)");
         self.scene("The machine is in the desired configuration.", "status", exit::FINE)
     }
 

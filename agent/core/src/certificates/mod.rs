@@ -11,7 +11,7 @@ mod kubeconfig;
 mod record;
 mod registry;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Certificates for tests, made with `openssl req -x509 -newkey ec -days 36500 -subj "/CN=..."`; nobody has their keys.
 
 /// A signer of the API server's main names.
-pub(super) const OLD: &str = "\
+pub(crate) const OLD: &str = "\
 -----BEGIN CERTIFICATE-----\n\
 MIIB3zCCAYWgAwIBAgIUaVN6VEgd/OuSJrnQHAbu3jURCbUwCgYIKoZIzj0EAwIw\n\
 RDESMBAGA1UECwwJb3BlbnNoaWZ0MS4wLAYDVQQDDCVrdWJlLWFwaXNlcnZlci1z\n\

@@ -318,6 +318,11 @@ pub enum Notice {
         /// What was found.
         words: String,
     },
+    /// The kubelet's credentials are not to be had yet.
+    CredentialsAwaited {
+        /// Why.
+        reason: String,
+    },
 }
 
 mod words;
@@ -390,6 +395,7 @@ identifiers! {
     RivalFound: "a1dc08ea85d14d62bb7fa194b918e9f2",
     RivalGone: "8949259c10794429a30448fc8b47da71",
     TakenOver: "b38e1b08d6394eda83c551aa75976d38",
+    CredentialsAwaited: "4778115fd1864b21b5d0ef4974210925",
 }
 
 #[cfg(test)]

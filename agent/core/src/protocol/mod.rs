@@ -93,6 +93,8 @@ pub enum Request {
     },
     /// How does the machine say it is?
     Status,
+    /// What does the kubelet show the API server? Nothing is named: there is one kubelet, and one place it keeps that.
+    Credentials,
     /// Take over what another agent has left, so that nothing of it is half done.
     TakeOver(TakeOver),
     /// Leave the machine so that the other agent can begin with it, or only say what is in the way.
@@ -138,6 +140,7 @@ impl Request {
                 | Self::Bootloader { action: None, .. }
                 | Self::Bootloader { accepted: false, .. }
                 | Self::Status
+                | Self::Credentials
                 | Self::Drift
         )
     }
@@ -257,6 +260,8 @@ pub enum Reply {
     Intended(bootloader::Intent),
     /// To [`Request::Status`].
     Status(Box<Status>),
+    /// To [`Request::Credentials`]: a kubeconfig with everything in it that it needs.
+    Credentials(Sealed),
     /// To [`Request::Drift`].
     Drift(Vec<Drift>),
     /// To [`Request::Certificates`] and [`Request::Rebootstrap`].

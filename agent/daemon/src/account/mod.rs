@@ -21,9 +21,12 @@ const MAX_TROUBLE: usize = 2000;
 /// Longest other text, in characters. Even if every character has to be escaped, a document stays below its limit.
 const MAX_TEXT: usize = 500;
 
+/// What a daemon may write that is nothing but a daemon: the directory is its own, and holds nothing of the root half.
+pub const DIRECTORY: &str = "run/ostler/agent";
+
 /// Where the daemon of a root directory, or of the machine, is to be asked.
 pub fn socket(root: Option<&Path>) -> PathBuf {
-    root.unwrap_or(Path::new("/")).join("run/ostler/agent.sock")
+    root.unwrap_or(Path::new("/")).join(DIRECTORY).join("agent.sock")
 }
 
 /// Longest path that fits into the address of a socket, in bytes.

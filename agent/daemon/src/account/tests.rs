@@ -49,7 +49,7 @@ async fn asked(path: &Path) -> Result<Option<Account>, AskError> {
 async fn whoever_asks_gets_the_latest_account() {
     let directory = tempfile::tempdir().unwrap();
     let path = socket_of(directory.path());
-    assert_eq!(path, directory.path().join("run/ostler/agent.sock"));
+    assert_eq!(path, directory.path().join("run/ostler/agent/agent.sock"));
     assert_eq!(asked(&path).await.unwrap(), None);
     let (sender, receiver) = watch::channel(account());
     let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver));

@@ -1,27 +1,23 @@
 //! The way every request takes: who we are, how long it may last, how large its answer may be, whether it worked.
 //!
-//! Owns the client beneath and replaces it when the kubelet's files do. Refuses to repeat a request: whoever asks decides
-//! when to ask again.
+//! Owns the client beneath and replaces it when the kubelet's credentials are, or stop working. Refuses to know where those
+//! come from, and to repeat a request: whoever asks decides when to ask again.
 
-use std::fmt;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Limited};
 use hyper::header::{HeaderValue, USER_AGENT};
 use hyper::{Request, Response, StatusCode, Uri};
 use kube::Client;
 use kube::client::Body;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use ostler_core::document;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tower::BoxError;
 
+use super::credentials::{Credentials, Made, Stamp};
 use super::error::ClusterError;
 use super::health::Health;
 
@@ -29,97 +25,24 @@ use super::health::Health;
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("ostler/", env!("CARGO_PKG_VERSION")));
 /// Longest time of a request with its answer; of a watch, until its answer begins.
 pub const REQUEST_LIMIT: Duration = Duration::from_secs(15);
-/// Longest time to connect.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Shortest time between two readings of files that changed.
 const CHANGED_PAUSE: Duration = Duration::from_secs(1);
 /// Shortest time between two readings of files that did not change but do not work.
 const SUSPECT_PAUSE: Duration = Duration::from_secs(30);
+/// Shortest time between two readings while there is nothing to work with.
+const ABSENT_PAUSE: Duration = Duration::from_secs(2);
+
+/// Whom a server names that has not recognised anybody.
+const ANONYMOUS: &[u8] = b"system:anonymous";
 
 /// What the TLS library says of a server whose certificate it does not accept. The connection's own error is not the cause
 /// that can be looked at, so its words have to do.
 const UNTRUSTED: &str = "invalid peer certificate";
 
-/// Makes clients from what is on disk now.
-pub trait Credentials: Send + Sync {
-    /// A new client, and what the files looked like before it was made from them.
-    fn client(&self) -> BoxFuture<'_, Result<(Client, Stamp), ClusterError>>;
-    /// What the files look like now; another answer than before means other files.
-    fn stamp(&self) -> Stamp;
-}
-
-/// What files look like from outside: device, inode and time of each, nothing where there is none.
-pub type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
-
 /// No answer came in time.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer within {} s", REQUEST_LIMIT.as_secs())]
 struct Silence;
-
-/// The kubelet's kubeconfig and the files it names.
-pub struct Files {
-    path: PathBuf,
-    named: std::sync::Mutex<Vec<PathBuf>>,
-}
-
-impl fmt::Debug for Files {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Files").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-impl Files {
-    /// The kubeconfig at `path`; nothing is read yet.
-    pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), named: std::sync::Mutex::new(Vec::new()) }
-    }
-
-    fn problem(&self, problem: &'static str) -> ClusterError {
-        ClusterError::Credentials { path: self.path.clone(), problem }
-    }
-
-    async fn read(&self) -> Result<(Client, Stamp), ClusterError> {
-        // The causes stay here: they may quote the file.
-        let kubeconfig = Kubeconfig::read_from(&self.path).map_err(|error| match error {
-            KubeconfigError::ReadConfig(..) => self.problem("cannot be read"),
-            _ => self.problem("are not a kubeconfig"),
-        })?;
-        *self.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = named(&kubeconfig);
-        let stamp = self.stamp();
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-            .await
-            .map_err(|_| self.problem("name no cluster and user to use, or files that cannot be read"))?;
-        config.connect_timeout = Some(CONNECT_LIMIT);
-        config.default_retry = false;
-        // The kubelet's server is always reached directly; a proxy in the environment is for images.
-        config.proxy_url = None;
-        let client = Client::try_from(config).map_err(|_| self.problem("hold no usable certificate, key or token"))?;
-        Ok((client, stamp))
-    }
-}
-
-impl Credentials for Files {
-    fn client(&self) -> BoxFuture<'_, Result<(Client, Stamp), ClusterError>> {
-        Box::pin(self.read())
-    }
-
-    fn stamp(&self) -> Stamp {
-        let named = self.named.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let look = |path: &PathBuf| {
-            let file = std::fs::metadata(path).ok()?;
-            Some((file.dev(), file.ino(), file.mtime(), file.mtime_nsec()))
-        };
-        std::iter::once(&self.path).chain(named.iter()).map(look).collect()
-    }
-}
-
-fn named(kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
-    let clusters = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref());
-    let users = kubeconfig.auth_infos.iter().filter_map(|named| named.auth_info.as_ref());
-    let of_clusters = clusters.filter_map(|cluster| cluster.certificate_authority.as_ref());
-    let of_users = users.flat_map(|user| [&user.client_certificate, &user.client_key, &user.token_file]).flatten();
-    of_clusters.chain(of_users).map(PathBuf::from).collect()
-}
 
 /// The way every request takes.
 pub struct Access {
@@ -130,18 +53,26 @@ pub struct Access {
     suspect: AtomicBool,
 }
 
+/// What was made of the credentials when they were last to be had.
+#[derive(Default)]
 struct Held {
-    client: Client,
+    client: Option<Client>,
     stamp: Stamp,
-    made: Instant,
+    /// When they were last asked for.
+    tried: Option<Instant>,
+    /// When they are asked for again though nothing is wrong.
+    renewal: Option<Instant>,
+    /// Why there is no client.
+    trouble: String,
 }
 
 impl Access {
-    /// Reads the credentials for the first time.
-    pub async fn open(credentials: Box<dyn Credentials>, health: Arc<Health>) -> Result<Self, ClusterError> {
-        let (client, stamp) = credentials.client().await?;
-        let held = Held { client, stamp, made: Instant::now() };
-        Ok(Self { credentials, held: Mutex::new(held), health, suspect: AtomicBool::new(false) })
+    /// Reads the credentials for the first time. Where there are none yet, the requests that need them are what asks again.
+    pub async fn open(credentials: Box<dyn Credentials>, health: Arc<Health>) -> (Self, Option<ClusterError>) {
+        let held = Mutex::new(Held::default());
+        let access = Self { credentials, held, health, suspect: AtomicBool::new(false) };
+        let trouble = access.ask(&mut *access.held.lock().await).await.err();
+        (access, trouble)
     }
 
     /// A client of which every request comes this way.
@@ -156,7 +87,7 @@ impl Access {
 
     async fn call(&self, mut request: Request<Body>) -> Result<Response<Body>, BoxError> {
         request.headers_mut().insert(USER_AGENT, AGENT);
-        let exchange = async { exchange(self.current().await, request).await };
+        let exchange = async { exchange(self.current().await?, request).await };
         let answer = timeout(REQUEST_LIMIT, exchange).await.unwrap_or_else(|_| Err(Silence.into()));
         self.note(&answer);
         answer
@@ -172,10 +103,9 @@ impl Access {
                 self.health.failed(&reason);
                 self.suspect.store(true, Ordering::Relaxed);
             }
-            Ok(StatusCode::UNAUTHORIZED) => {
-                self.health.failed("the kubelet's credentials are not accepted");
-                self.suspect.store(true, Ordering::Relaxed);
-            }
+            Ok(StatusCode::UNAUTHORIZED) => self.not_accepted(),
+            // A server that lets nobody in particular in takes credentials that have ended for none.
+            Ok(StatusCode::FORBIDDEN) if is_nobody(answer) => self.not_accepted(),
             Ok(status) if status.is_server_error() => self.health.failed(&format!("the server answers {status}")),
             // Somebody is there, and asks us to slow down.
             Ok(StatusCode::TOO_MANY_REQUESTS) => {}
@@ -183,24 +113,64 @@ impl Access {
         }
     }
 
-    async fn current(&self) -> Client {
+    fn not_accepted(&self) {
+        self.health.failed("the kubelet's credentials are not accepted");
+        self.suspect.store(true, Ordering::Relaxed);
+    }
+
+    async fn current(&self) -> Result<Client, BoxError> {
         let mut held = self.held.lock().await;
+        if self.is_due(&held)
+            && let Err(error) = self.ask(&mut held).await
+            && held.client.is_some()
+        {
+            tracing::warn!("the old credentials stay in use: {error}");
+        }
+        held.client.clone().ok_or_else(|| BoxError::from(held.trouble.clone()))
+    }
+
+    /// Whether the credentials are to be asked for again.
+    fn is_due(&self, held: &Held) -> bool {
         let changed = self.credentials.stamp() != held.stamp;
-        let pause = if changed { CHANGED_PAUSE } else { SUSPECT_PAUSE };
-        if (changed || self.suspect.load(Ordering::Relaxed)) && held.made.elapsed() >= pause {
-            match self.credentials.client().await {
-                Ok((client, stamp)) => {
-                    *held = Held { client, stamp, made: Instant::now() };
-                    self.suspect.store(false, Ordering::Relaxed);
+        let pause = match () {
+            () if held.client.is_none() => ABSENT_PAUSE,
+            () if changed => CHANGED_PAUSE,
+            () if self.suspect.load(Ordering::Relaxed) => SUSPECT_PAUSE,
+            () => return held.renewal.is_some_and(|at| Instant::now() >= at),
+        };
+        held.tried.is_none_or(|tried| tried.elapsed() >= pause)
+    }
+
+    async fn ask(&self, held: &mut Held) -> Result<(), ClusterError> {
+        // Before the answer: whoever gives up waiting for it has tried too.
+        held.tried = Some(Instant::now());
+        match self.credentials.client().await {
+            Ok(Made { client, stamp, renewal }) => {
+                let renewal = renewal.map(|after| Instant::now() + after);
+                *held = Held { client: Some(client), stamp, tried: held.tried, renewal, trouble: String::new() };
+                self.suspect.store(false, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => {
+                let trouble = error.to_string();
+                // The first one is told of; another one would otherwise hide behind it.
+                if held.client.is_none() && !held.trouble.is_empty() && held.trouble != trouble {
+                    tracing::warn!("{trouble}");
                 }
-                Err(error) => {
-                    held.made = Instant::now();
-                    tracing::warn!("the old credentials stay in use: {error}");
-                }
+                held.trouble = trouble;
+                held.renewal = held.renewal.map(|_| Instant::now() + SUSPECT_PAUSE);
+                Err(error)
             }
         }
-        held.client.clone()
     }
+}
+
+/// An answer that was refused to nobody in particular.
+#[derive(Clone, Copy, Debug)]
+struct Nobody;
+
+fn is_nobody(answer: &Result<Response<Body>, BoxError>) -> bool {
+    answer.as_ref().is_ok_and(|answer| answer.extensions().get::<Nobody>().is_some())
 }
 
 /// Sends a request and takes in its answer, but for that of a watch, which goes on.
@@ -210,8 +180,11 @@ async fn exchange(client: Client, request: Request<Body>) -> Result<Response<Bod
     if endless && answer.status().is_success() {
         return Ok(answer);
     }
-    let (head, body) = answer.into_parts();
+    let (mut head, body) = answer.into_parts();
     let bytes = Limited::new(body, document::MAX_BYTES).collect().await?.to_bytes();
+    if head.status == StatusCode::FORBIDDEN && bytes.windows(ANONYMOUS.len()).any(|part| part == ANONYMOUS) {
+        head.extensions.insert(Nobody);
+    }
     Ok(Response::from_parts(head, Body::from(bytes)))
 }
 

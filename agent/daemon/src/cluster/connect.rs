@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicU64;
 use kube::Client;
 use tokio::sync::watch;
 
-use super::access::{Access, Credentials, Files};
+use super::access::Access;
+use super::credentials::{Credentials, Files, Keeper};
 use super::error::ClusterError;
 use super::events::Events;
 use super::health::Health;
@@ -32,9 +33,14 @@ pub struct Answered {
 }
 
 impl Cluster {
-    /// Reads the credentials; whether the cluster is there shows with the first request.
-    pub async fn connect(kubeconfig: &Path, node: &str) -> Result<Self, ClusterError> {
-        Self::open(Box::new(Files::new(kubeconfig)), node).await
+    /// Reads the credentials, of the keeper where they are not for us to read; whether the cluster is there shows with the
+    /// first request. Credentials that are not to be had yet are told of, and asked for again when they are needed.
+    pub async fn connect(
+        kubeconfig: &Path,
+        keeper: Option<Box<dyn Keeper>>,
+        node: &str,
+    ) -> (Self, Option<ClusterError>) {
+        Self::open(Box::new(Files::new(kubeconfig, keeper)), node).await
     }
 
     /// Whether the server is not trusted, as it changes.
@@ -43,10 +49,11 @@ impl Cluster {
     }
 
     /// The same with credentials from anywhere. Has to be called within a runtime: events are sent by a task.
-    pub(super) async fn open(credentials: Box<dyn Credentials>, node: &str) -> Result<Self, ClusterError> {
+    pub(super) async fn open(credentials: Box<dyn Credentials>, node: &str) -> (Self, Option<ClusterError>) {
         let health = Arc::new(Health::new());
-        let client = Access::open(credentials, Arc::clone(&health)).await?.client();
+        let (access, trouble) = Access::open(credentials, Arc::clone(&health)).await;
+        let client = access.client();
         let events = Arc::new(Events::start(client.clone(), node));
-        Ok(Self { client, node: node.to_owned(), health, answered: Answered::default(), events })
+        (Self { client, node: node.to_owned(), health, answered: Answered::default(), events }, trouble)
     }
 }

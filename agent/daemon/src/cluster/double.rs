@@ -15,8 +15,8 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::access::{Credentials, Stamp};
 use super::connect::Cluster;
+use super::credentials::{Credentials, Made, Stamp};
 use super::error::ClusterError;
 
 /// A request as it arrived.
@@ -86,7 +86,7 @@ impl Double {
 
     /// Access to it for the node `worker-0`.
     pub async fn cluster(&self) -> Cluster {
-        Cluster::open(Box::new(Fixed(self.client())), "worker-0").await.unwrap()
+        Cluster::open(Box::new(Fixed(self.client())), "worker-0").await.0
     }
 
     /// A client that asks it.
@@ -138,8 +138,8 @@ fn frames(
 struct Fixed(Client);
 
 impl Credentials for Fixed {
-    fn client(&self) -> BoxFuture<'_, Result<(Client, Stamp), ClusterError>> {
-        Box::pin(async { Ok((self.0.clone(), Stamp::new())) })
+    fn client(&self) -> BoxFuture<'_, Result<Made, ClusterError>> {
+        Box::pin(async { Ok(Made { client: self.0.clone(), stamp: Stamp::new(), renewal: None }) })
     }
 
     fn stamp(&self) -> Stamp {

@@ -70,12 +70,12 @@ pub enum ClusterError {
         problem: String,
     },
     /// The kubelet's files are of no use.
-    #[error("the credentials in {} {problem}; name the kubelet's file with --kubeconfig", path.display())]
+    #[error("the credentials in {} {problem}; see that the kubelet is healthy, or name its file with --kubeconfig", path.display())]
     Credentials {
         /// The kubeconfig.
         path: PathBuf,
         /// What is wrong with it.
-        problem: &'static str,
+        problem: String,
     },
 }
 

@@ -5,6 +5,7 @@
 
 mod access;
 mod connect;
+mod credentials;
 #[cfg(test)]
 mod double;
 mod error;
@@ -17,5 +18,6 @@ mod publish;
 mod watch;
 
 pub use connect::Cluster;
+pub use credentials::Keeper;
 pub use error::ClusterError;
 pub use watch::Change;

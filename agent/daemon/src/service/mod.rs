@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use ostler_core::credentials::KUBECONFIG;
 use ostler_core::node::{Notice, Phase};
 use ostler_core::os_release::OsRelease;
 use ostler_core::protocol::Rules;
@@ -36,7 +37,7 @@ use ostler_core::protocol::Rules;
 use crate::account::server::Server;
 use crate::account::{self, Account};
 use crate::cli::{DaemonOptions, FirstBootOptions, KUBELET, LogLevel};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Keeper};
 use crate::commands::Outcome;
 use crate::duty::{self, Duties};
 use crate::telling::level::{Level, Target};
@@ -109,13 +110,13 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
     if let Some(Err(notice)) = &control {
         teller.tell(notice);
     }
-    let (outside, known) = outside(options, &node, &below).await?;
+    let root = RootHalf::new(root);
+    let (outside, known) = outside(options, &node, &root, &mut teller).await?;
     if let Some(reason) = outside.complaint() {
         teller.tell(&Notice::DutyRefused { duty: "first boot".to_owned(), reason });
     }
     let kubelet = kubelet(options)?;
     let prove_within = Duration::from_secs(60 * u64::from(options.prove_within));
-    let root = RootHalf::new(root);
     let mut duties = duties(options, &root, outside.provider(), kubelet.clone());
     if !options.once {
         duties.begin(|post| duty::drift::run(post, root.clone(), below.clone()));
@@ -183,7 +184,13 @@ fn metrics_listener(options: &DaemonOptions, metrics: Arc<Metrics>) -> Result<Op
     Ok(Some(Listener::new(address, metrics)))
 }
 
-async fn outside(options: &DaemonOptions, node: &str, below: &Path) -> Result<(Outside, Known)> {
+async fn outside(
+    options: &DaemonOptions,
+    node: &str,
+    root: &RootHalf,
+    teller: &mut Teller,
+) -> Result<(Outside, Known)> {
+    let below = root.directory();
     if options.first_boot {
         let installation = Installation::read(below)?;
         let known = installation.known(node);
@@ -191,18 +198,33 @@ async fn outside(options: &DaemonOptions, node: &str, below: &Path) -> Result<(O
     }
     if let Some(directory) = &options.hosted {
         let mounted = Mounted::open(directory)?;
-        let client = Cluster::connect(&options.kubeconfig, node).await?;
+        let client = cluster(options, node, root, teller).await?;
         // Nobody there says which disruption is wanted for what.
         let known = Known { rules: Rules { first_boot: true, ..Rules::default() }, ..Known::default() };
         return Ok((Outside::hosted(client, mounted), known));
     }
     let Some(directory) = &options.standalone else {
-        let client = Cluster::connect(&options.kubeconfig, node).await?;
+        let client = cluster(options, node, root, teller).await?;
         return Ok((Outside::cluster(client), Known::default()));
     };
     let file = StatusFile::below(below);
     let known = Known { object: file.load(), reachable: true, ..Known::default() };
     Ok((Outside::Standalone { directory: Box::new(Directory::open(directory, node)?), file }, known))
+}
+
+/// The cluster. Whoever works once has no time to wait for the kubelet's credentials; all others are told of it.
+async fn cluster(options: &DaemonOptions, node: &str, root: &RootHalf, teller: &mut Teller) -> Result<Cluster> {
+    // The root half reads the kubelet's own file for us, and no other.
+    let kubelets = root.directory().join(KUBECONFIG.trim_start_matches('/')) == options.kubeconfig;
+    let keeper = kubelets.then(|| Box::new(root.clone()) as Box<dyn Keeper>);
+    match Cluster::connect(&options.kubeconfig, keeper, node).await {
+        (_, Some(trouble)) if options.once => Err(trouble.into()),
+        (client, Some(trouble)) => {
+            teller.tell(&Notice::CredentialsAwaited { reason: trouble.to_string() });
+            Ok(client)
+        }
+        (client, None) => Ok(client),
+    }
 }
 
 /// What the machine runs.

@@ -1,15 +1,18 @@
 //! The root half, asked without holding up the loop: each question has a thread of its own until it is answered.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
-use ostler_core::protocol::{Reply, Request};
+use futures_util::future::BoxFuture;
+use ostler_core::protocol::{Reply, Request, Sealed};
 use ostler_core::transaction::Progress;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
+use super::outlook::words;
 use crate::applier::{Connection, Line};
+use crate::cluster::Keeper;
 
 /// Where the root half is found.
 #[derive(Clone, Debug)]
@@ -63,6 +66,11 @@ impl RootHalf {
         Self { root }
     }
 
+    /// Where the machine's files are.
+    pub fn directory(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("/"))
+    }
+
     /// Puts a question.
     pub fn ask(&self, request: Request) -> Asking {
         let root = self.root.clone();
@@ -82,6 +90,19 @@ impl RootHalf {
             })
         });
         Asking { answer, progress, line }
+    }
+}
+
+impl Keeper for RootHalf {
+    fn credentials(&self) -> BoxFuture<'_, Result<Sealed, String>> {
+        Box::pin(async {
+            match joined(self.ask(Request::Credentials).answer.await) {
+                Ok(Reply::Credentials(document)) => Ok(document),
+                Ok(Reply::Failed(failure)) => Err(words(&failure)),
+                Ok(_) => Err("the answer is to another question".to_owned()),
+                Err(error) => Err(format!("{error:#}")),
+            }
+        })
     }
 }
 

@@ -11,9 +11,10 @@ use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::StatusChange;
 
 use super::standalone;
+use crate::account;
 
-/// Where it is below the root.
-pub const PATH: &str = "run/ostler/machineconfignode.json";
+/// What it is called, beside the socket.
+const NAME: &str = "machineconfignode.json";
 
 /// A file that holds a MachineConfigNode.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub struct StatusFile {
 impl StatusFile {
     /// The file below a root.
     pub fn below(root: &Path) -> Self {
-        Self { path: root.join(PATH) }
+        Self { path: root.join(account::DIRECTORY).join(NAME) }
     }
 
     /// What it holds. One that cannot be read is as none: it is made anew.

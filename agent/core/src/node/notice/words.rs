@@ -25,6 +25,7 @@ impl Notice {
             | Self::DriftFought { .. }
             | Self::KubeletUnwell { .. }
             | Self::PrefetchFailed { .. }
+            | Self::CredentialsAwaited { .. }
             | Self::RivalFound { .. } => Weight::Warning,
             Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } | Self::DutyRefused { .. } => {
                 Weight::Failure
@@ -160,6 +161,9 @@ impl Notice {
                 format!("{count} differences from the configuration need this node to be installed again")
             }
             Self::ApiLost { reason } => format!("the cluster cannot be reached, the node goes on by itself: {reason}"),
+            Self::CredentialsAwaited { reason } => {
+                format!("there is no way into the cluster yet, the node goes on by itself and asks again: {reason}")
+            }
             Self::TerminationPostponed => "asked to end in the middle of a change; ending after it".to_owned(),
             Self::FinalizationFailed { words } => {
                 format!("the operating system that was staged before the restart was not finished: {words}")

@@ -1,6 +1,9 @@
 use std::sync::Mutex as StdMutex;
 use std::sync::atomic::AtomicUsize;
 
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
 use super::*;
 use crate::cluster::Cluster;
 use crate::cluster::double::{Double, Reply};
@@ -11,12 +14,19 @@ struct Rotating {
     client: Client,
     file: Arc<StdMutex<u64>>,
     read: Arc<AtomicUsize>,
+    renewal: Option<Duration>,
 }
 
+/// The file that is not there.
+const ABSENT: u64 = u64::MAX;
+
 impl Credentials for Rotating {
-    fn client(&self) -> BoxFuture<'_, Result<(Client, Stamp), ClusterError>> {
+    fn client(&self) -> BoxFuture<'_, Result<Made, ClusterError>> {
         self.read.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ok((self.client.clone(), self.stamp())) })
+        let made = Made { client: self.client.clone(), stamp: self.stamp(), renewal: self.renewal };
+        let absent = *self.file.lock().unwrap() == ABSENT;
+        let trouble = ClusterError::Credentials { path: "kubeconfig".into(), problem: "are not there yet".to_owned() };
+        Box::pin(async move { if absent { Err(trouble) } else { Ok(made) } })
     }
 
     fn stamp(&self) -> Stamp {
@@ -25,8 +35,10 @@ impl Credentials for Rotating {
 }
 
 async fn rotating(double: &Double) -> (Rotating, Cluster) {
-    let credentials = Rotating { client: double.client(), file: Arc::default(), read: Arc::default() };
-    let cluster = Cluster::open(Box::new(credentials.clone()), "worker-0").await.unwrap();
+    let (file, read) = (Arc::default(), Arc::default());
+    let credentials = Rotating { client: double.client(), file, read, renewal: None };
+    let (cluster, trouble) = Cluster::open(Box::new(credentials.clone()), "worker-0").await;
+    assert!(trouble.is_none());
     (credentials, cluster)
 }
 
@@ -44,15 +56,64 @@ async fn new_files_are_read_before_the_next_request_and_old_ones_are_not() {
 
 #[tokio::test(start_paused = true)]
 async fn what_does_not_work_is_read_again_and_not_too_often() {
-    for reply in [|| Reply::failure(401), || Reply::Refused] {
+    let nobody = || {
+        let message = "nodes \"worker-0\" is forbidden: User \"system:anonymous\" cannot get resource";
+        Reply::Json(403, json!({"kind": "Status", "status": "Failure", "message": message, "code": 403}))
+    };
+    let cases: [(fn() -> Reply, bool); 3] =
+        [(|| Reply::failure(401), true), (|| Reply::Refused, true), (nobody, false)];
+    for (reply, transient) in cases {
         let double = Double::new(move |_| reply());
         let (credentials, cluster) = rotating(&double).await;
         for _ in 0..60 {
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(cluster.machine_config("a").await.unwrap_err().is_transient());
+            assert_eq!(cluster.machine_config("a").await.unwrap_err().is_transient(), transient);
         }
         assert_eq!(credentials.read.load(Ordering::Relaxed), 3);
         assert_eq!(double.lines().len(), 60);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn somebody_who_may_not_do_something_has_credentials_that_work() {
+    let double = Double::new(|_| Reply::failure(403));
+    let (credentials, cluster) = rotating(&double).await;
+    for _ in 0..60 {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(matches!(cluster.machine_config("a").await, Err(ClusterError::Forbidden { .. })));
+    }
+    assert_eq!(credentials.read.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_that_come_later_are_used_by_the_next_request() {
+    let double = Double::new(|_| Reply::failure(404));
+    let file = Arc::new(StdMutex::new(ABSENT));
+    let credentials = Rotating { client: double.client(), file, read: Arc::default(), renewal: None };
+    let (cluster, trouble) = Cluster::open(Box::new(credentials.clone()), "worker-0").await;
+    assert!(trouble.unwrap().to_string().contains("are not there yet"));
+    for (seconds, read) in [(1, 1), (1, 2), (0, 2), (2, 3)] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        let error = cluster.machine_config("a").await.unwrap_err();
+        assert!(error.is_transient() && format!("{error:?}").contains("are not there yet"), "{error:?}");
+        assert_eq!(credentials.read.load(Ordering::Relaxed), read);
+    }
+    assert!(double.lines().is_empty());
+    *credentials.file.lock().unwrap() = 1;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert!(cluster.machine_config("a").await.unwrap_err().is_not_found());
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_whose_files_cannot_be_seen_are_asked_for_again_in_time() {
+    let double = Double::new(|_| Reply::failure(404));
+    let renewal = Some(Duration::from_secs(3600));
+    let credentials = Rotating { client: double.client(), file: Arc::default(), read: Arc::default(), renewal };
+    let (cluster, _) = Cluster::open(Box::new(credentials.clone()), "worker-0").await;
+    for (seconds, read) in [(3599, 1), (2, 2), (60, 2), (3600, 3)] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        let _ = cluster.machine_config("a").await;
+        assert_eq!(credentials.read.load(Ordering::Relaxed), read, "after {seconds} s");
     }
 }
 
@@ -63,77 +124,4 @@ async fn nobody_is_waited_for_longer_than_the_limit() {
     let start = Instant::now();
     let error = cluster.machine_config("a").await.unwrap_err();
     assert!(matches!(error, ClusterError::Unreachable { .. }) && start.elapsed() <= REQUEST_LIMIT * 2, "{error}");
-}
-
-fn kubeconfig(directory: &Path, user: &str) -> PathBuf {
-    kubeconfig_for("http://127.0.0.1:1", directory, user)
-}
-
-fn kubeconfig_for(server: &str, directory: &Path, user: &str) -> PathBuf {
-    let path = directory.join("kubeconfig");
-    let text = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: k, user: u}}\n\
-         clusters:\n- name: k\n  cluster: {{server: \"{server}\"}}\nusers:\n- name: u\n  user: {user}\n"
-    );
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
-#[tokio::test]
-async fn a_request_goes_to_the_server_of_the_kubeconfig_with_its_token() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = format!("http://{}", listener.local_addr().unwrap());
-    let directory = tempfile::tempdir().unwrap();
-    let path = kubeconfig_for(&server, directory.path(), "{token: canary}");
-    let serve = async {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await.unwrap());
-        }
-        let body = r#"{"spec":1}"#;
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        stream.write_all(answer.as_bytes()).await.unwrap();
-        String::from_utf8(head).unwrap().to_lowercase()
-    };
-    let cluster = Cluster::connect(&path, "worker-0").await.unwrap();
-    let (head, answer) = tokio::join!(serve, cluster.machine_config("a"));
-    assert_eq!(answer.unwrap().open(), serde_json::json!({"spec": 1}));
-    assert!(head.starts_with("get /apis/machineconfiguration.openshift.io/v1/machineconfigs/a http/1.1"), "{head}");
-    assert!(head.contains("authorization: bearer canary") && head.contains("user-agent: ostler/"), "{head}");
-}
-
-#[tokio::test]
-async fn the_files_that_a_kubeconfig_names_are_looked_at() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("token"), "canary").unwrap();
-    let path = kubeconfig(directory.path(), "{tokenFile: token}");
-    let files = Files::new(&path);
-    let (_, stamp) = files.client().await.unwrap();
-    assert_eq!((stamp.len(), &files.stamp()), (2, &stamp));
-    let new = directory.path().join("new");
-    std::fs::write(&new, "another").unwrap();
-    std::fs::rename(new, directory.path().join("token")).unwrap();
-    assert_ne!(files.stamp(), stamp);
-}
-
-#[tokio::test]
-async fn useless_credentials_are_named_and_not_quoted() {
-    let directory = tempfile::tempdir().unwrap();
-    let missing = directory.path().join("missing");
-    let error = Files::new(&missing).client().await.err().unwrap();
-    assert!(error.to_string().contains("missing cannot be read"), "{error}");
-    for (user, problem) in [
-        ("{token: [canary", "are not a kubeconfig"),
-        ("{client-certificate: canary-a, client-key: canary-b}", ""),
-        ("{client-certificate-data: Y2FuYXJ5, client-key-data: Y2FuYXJ5}", "hold no usable certificate"),
-    ] {
-        let path = kubeconfig(directory.path(), user);
-        let error = Cluster::connect(&path, "worker-0").await.err().unwrap();
-        let text = format!("{error} {error:?}");
-        assert!(text.contains(problem) && !text.contains("canary") && !text.contains("Y2Fu"), "{text}");
-        assert!(!error.is_transient());
-    }
 }

@@ -38,6 +38,12 @@ pub enum WatchError {
         /// The directory.
         path: String,
     },
+    /// It is not for us to listen to, as for an agent that is not root.
+    #[error("{path} is root's alone: what is in it is compared every 5 to 8 minutes, all else as soon as it changes")]
+    Private {
+        /// The directory.
+        path: String,
+    },
     /// The kernel refuses.
     #[error("{path} cannot be watched: {source}")]
     Refused {
@@ -241,9 +247,13 @@ impl Arming<'_> {
             // It has gone meanwhile, which is an event above it.
             Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => return None,
             Some(Errno::ENOSPC) => WatchError::TooMany { path },
+            Some(Errno::EACCES | Errno::EPERM) => WatchError::Private { path },
             _ => WatchError::Refused { path, source: error },
         };
-        self.trouble.get_or_insert(trouble);
+        // What somebody can do something about goes before what is so by design.
+        if self.trouble.as_ref().is_none_or(|known| matches!(known, WatchError::Private { .. })) {
+            self.trouble = Some(trouble);
+        }
         None
     }
 }
