@@ -226,9 +226,9 @@ async fn search(subject: &Subject, metrics: SocketAddr) {
         ("ostler status", text),
         ("the metrics", metrics),
     ];
-    let run = fs::read_dir(subject.sandbox.path("/run/ostler")).unwrap().map(|entry| entry.unwrap().path());
+    let run = fs::read_dir(subject.sandbox.path("/run/ostler/agent")).unwrap().map(|entry| entry.unwrap().path());
     assert!(told.iter().all(|(_, text)| !text.is_empty()), "{told:#?}");
-    told.extend(run.filter_map(|path| Some(("a file in /run/ostler", fs::read_to_string(path).ok()?))));
+    told.extend(run.filter_map(|path| Some(("a file in /run/ostler/agent", fs::read_to_string(path).ok()?))));
     for (place, text) in told {
         let found = CANARIES.iter().find(|canary| forms(canary).iter().any(|form| text.contains(form)));
         assert_eq!(found, None, "{place}: {text}");

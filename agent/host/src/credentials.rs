@@ -185,7 +185,7 @@ mod tests {
              clusters: [{{name: k, cluster: {{server: s, certificate-authority: /etc/kubernetes/ca.crt}}}}]\n\
              users: [{{name: u, user: {user}}}]\n"
         );
-        fs::write(root.join(&KUBECONFIG[1..]), text).unwrap();
+        fs::write(root.join(KUBECONFIG.trim_start_matches('/')), text).unwrap();
     }
 
     fn key(root: &Path) -> Result<String, String> {
@@ -245,7 +245,7 @@ mod tests {
         assert!(key(node.path()).is_err(), "a pipe has no end");
         write_kubeconfig(node.path(), "{exec: {command: /bin/sh}}");
         assert!(key(node.path()).unwrap_err().contains("key: \"exec\""));
-        fs::remove_file(node.path().join(&KUBECONFIG[1..])).unwrap();
+        fs::remove_file(node.path().join(KUBECONFIG.trim_start_matches('/'))).unwrap();
         let error = read(&RootDisk::open(node.path()).unwrap()).unwrap_err();
         assert!(error.may_pass() && error.to_string() == format!("there is no {KUBECONFIG}"), "{error}");
     }

@@ -5,15 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::{AGENT, Packaged};
 
-/// What stands for the API server: it knows one token, and has nothing for whoever shows it.
+/// What stands for the API server: it knows one token, and has no time for whoever shows it.
 const SERVER: &str = r#"token=
 while IFS= read -r line; do
     line=${line%?}
     [ -n "$line" ] || break
     case $line in [Aa]uthorization:*) token=${line##* } ;; esac
 done
-echo "$token" >> /run/asked
-if [ "$token" = "$(cat /run/accepted)" ]; then code=404; else code=401; fi
+if [ "$token" = "$(cat /run/accepted)" ]; then code=503; else code=401; fi
+echo "$token $code" >> /run/asked
 body='{"kind":"Status","apiVersion":"v1","status":"Failure","message":"stand-in","code":'$code'}'
 printf 'HTTP/1.1 %s Status\r\nContent-Type: application/json\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' \
     "$code" "${#body}" "$body"
@@ -55,14 +55,15 @@ fn an_agent_without_rights_goes_into_the_cluster_with_the_kubelets_credentials_a
     let process = packaged.show(AGENT, "MainPID");
     packaged.wait_until("it says what it waits for", || packaged.said("there is no way into the cluster yet") == 1);
     assert!(packaged.said("there is no /var/lib/kubelet/kubeconfig") > 0, "{:#?}", packaged.lines());
-    let asked = |token: &str| packaged.node.read("run/asked").lines().any(|line| line == token);
+    let asked = |what: &str| packaged.node.read("run/asked").lines().any(|line| line == what);
     packaged.write("var/lib/kubelet/kubeconfig", KUBECONFIG);
     let kubeconfig = packaged.node.machine.path("var/lib/kubelet/kubeconfig");
     fs::set_permissions(kubeconfig, fs::Permissions::from_mode(0o600)).unwrap();
-    packaged.wait_until("it asks with the kubelet's token", || asked("first"));
+    packaged.wait_until("it asks with the kubelet's token", || asked("first 503"));
 
     rotate(&packaged, "second");
-    packaged.wait_until("it asks with the new token", || asked("second"));
+    packaged.wait_until("the old token is not accepted", || asked("first 401"));
+    packaged.wait_until("it asks with the new token", || asked("second 503"));
     assert_eq!((packaged.show(AGENT, "MainPID"), packaged.show(AGENT, "NRestarts")), (process, "0".to_owned()));
     let journal = packaged.node.machine.journal(&["--boot"]);
     assert!(!journal.contains("Bearer"), "{journal}");

@@ -82,6 +82,9 @@ fn runs_as_itself(packaged: &Packaged) {
         assert_eq!(packaged.process(&pid, set), "0000000000000000", "{set}");
     }
     assert_eq!(packaged.process(&pid, "NoNewPrivs"), "1");
+    let users = std::fs::read_to_string(machine.path(&format!("proc/{pid}/uid_map"))).unwrap();
+    let users: Vec<_> = users.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(users, [["0", "0", "1"], [&uid, &uid, "1"]], "it knows root and itself, and nobody else");
     let files = machine.run("stat", &["--format=%a %U %G", "/run/ostler/agent", "/run/ostler/agent/agent.sock"]);
     assert_eq!(files, "750 ostler ostler\n660 ostler ostler\n");
     for line in packaged.lines() {

@@ -55,6 +55,8 @@ impl StatusFile {
         fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
         let write = || -> std::io::Result<()> {
             let temporary = self.path.with_extension("json.new");
+            // One that was left by an agent of another user is not ours to write to, but ours to remove.
+            let _ = fs::remove_file(&temporary);
             let mut file = fs::File::create(&temporary)?;
             file.write_all(&serde_json::to_vec_pretty(object)?)?;
             fs::rename(&temporary, &self.path)

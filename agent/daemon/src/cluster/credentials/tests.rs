@@ -117,7 +117,7 @@ async fn the_keeper_is_asked_for_what_is_not_for_us_to_read_and_for_nothing_else
     if is_root() {
         return;
     }
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o0)).unwrap();
     assert!(Files::new(&path, Some(Box::new(keeper))).client().await.is_ok());
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
