@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use streams::{ListOptions, StreamsCommand, StreamsOptions};
+pub use streams::{
+    DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions, ShowOptions,
+    SourceOptions, StreamsCommand, StreamsOptions,
+};
 
 /// What an OpenShift or OKD cluster does with its nodes, explained, planned and, on request, done.
 #[derive(Debug, Parser)]

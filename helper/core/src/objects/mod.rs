@@ -10,6 +10,7 @@ mod image_stream;
 mod machine_config;
 mod meta;
 mod pool;
+mod registry;
 mod stream;
 
 use ostler_core::secret::Secret;
@@ -22,6 +23,10 @@ pub use image_stream::{ImageStream, ImageStreamSpec, Tag, TagSource};
 pub use machine_config::{ControllerConfig, ControllerConfigSpec, MachineConfig, MachineConfigSpec};
 pub use meta::{Condition, ManagedFields, Metadata, OwnerReference, Requirement, Selector, condition};
 pub use pool::{CertExpiry, MachineConfigPool, NameRef, PoolConfiguration, PoolSpec, PoolStatus};
+pub use registry::{
+    DigestMirrorSpec, ImageConfig, ImageConfigSpec, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet,
+    MirrorRule, Proxy, ProxyStatus, RegistrySources, Secret as SecretObject, SourcePolicySpec, TagMirrorSpec,
+};
 pub use stream::{OSImageStream, OSImageStreamSpec, OSImageStreamStatus, StreamSet};
 
 /// A kind, and where the API serves it.
