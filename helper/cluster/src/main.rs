@@ -16,7 +16,7 @@ use cli::{Cli, Command};
 use commands::Outcome;
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
+    match run(Cli::parse_from(cli::spelt_out(std::env::args_os()))) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             output::error(&error);
@@ -31,6 +31,8 @@ fn run(cli: Cli) -> Result<Outcome> {
     runtime.block_on(async {
         match cli.command {
             Command::Streams(options) => commands::streams(&cli.cluster, options.command).await,
+            Command::Preflight(options) => commands::preflight(&cli.cluster, &options).await,
+            Command::Rollout(options) => commands::rollout(&cli.cluster, options.command).await,
             Command::Pack(options) => commands::pack(&options),
         }
     })

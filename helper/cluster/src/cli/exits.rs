@@ -7,3 +7,10 @@ Exit status:
   1  it went wrong: the cluster cannot be reached, or does not let you
   2  the command line is wrong, or a file cannot be used
   3  there is no answer; the reason is shown";
+
+/// Of the preflight: who runs it reads the document, not the status.
+pub(super) const PREFLIGHT_EXIT: &str = "\
+Exit status:
+  0  a document was produced, whatever it says
+  1  none could be: there are no credentials, or the file cannot be written
+  2  the command line is wrong, or a file cannot be used";

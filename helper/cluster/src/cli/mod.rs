@@ -1,12 +1,16 @@
 //! The command line, and nothing but its shape: man pages and completions are generated from here.
 
 mod exits;
+mod preflight;
+mod rollout;
 mod streams;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use preflight::{DocumentFormat, PreflightOptions, ReleaseOptions, spelt_out};
+pub use rollout::{EstimateOptions, ExplainOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
 pub use streams::{ListOptions, StreamsCommand, StreamsOptions};
 
 /// What an OpenShift or OKD cluster does with its nodes, explained, planned and, on request, done.
@@ -42,6 +46,11 @@ pub enum Command {
     /// OS image streams: which operating systems a release offers, and which one each pool runs
     #[command(disable_help_subcommand = true)]
     Streams(StreamsOptions),
+    /// Say what would go wrong if the cluster were updated to a release; changes nothing
+    Preflight(Box<PreflightOptions>),
+    /// Where an update of the nodes stands, which are next and how long it takes; changes nothing
+    #[command(disable_help_subcommand = true)]
+    Rollout(RolloutOptions),
     /// Write what packages ship beside the command
     #[command(hide = true)]
     Pack(PackOptions),

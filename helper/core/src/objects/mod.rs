@@ -8,9 +8,15 @@ mod cluster_version;
 mod config_map;
 mod image_stream;
 mod machine_config;
+mod machine_config_node;
+mod machine_os_config;
 mod meta;
+mod node;
+mod pod;
 mod pool;
 mod stream;
+mod validation_settings;
+mod whole_config;
 
 use ostler_core::secret::Secret;
 use serde::de::DeserializeOwned;
@@ -20,9 +26,17 @@ pub use cluster_version::{ClusterVersion, ClusterVersionStatus, HistoryEntry, Re
 pub use config_map::ConfigMap;
 pub use image_stream::{ImageStream, ImageStreamSpec, Tag, TagSource};
 pub use machine_config::{ControllerConfig, ControllerConfigSpec, MachineConfig, MachineConfigSpec};
+pub use machine_config_node::{
+    IrreconcilableChange, MachineConfigNode, MachineConfigNodeSpec, MachineConfigNodeStatus,
+};
+pub use machine_os_config::{MachineOSConfig, MachineOSConfigSpec, MachineOSConfigStatus};
 pub use meta::{Condition, ManagedFields, Metadata, OwnerReference, Requirement, Selector, condition};
+pub use node::{Node, NodeInfo, NodeSpec, NodeStatus, Taint};
+pub use pod::{BudgetSpec, BudgetStatus, Pod, PodDisruptionBudget, PodSpec, PodStatus};
 pub use pool::{CertExpiry, MachineConfigPool, NameRef, PoolConfiguration, PoolSpec, PoolStatus};
 pub use stream::{OSImageStream, OSImageStreamSpec, OSImageStreamStatus, StreamSet};
+pub use validation_settings::{ValidationSettings, ValidationSpec};
+pub use whole_config::WholeConfig;
 
 /// A kind, and where the API serves it.
 pub trait Resource: DeserializeOwned {
