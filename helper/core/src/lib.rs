@@ -3,10 +3,11 @@
 //! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses them.
 //! `ostler-cluster` reads the cluster, a dump of it, or registries, and shows and writes what is decided here.
 //!
-//! What is read: [`documents`], [`objects`]. What is decided: [`preflight`], [`rollout`].
+//! What is read: [`documents`], [`objects`]. What is decided: [`streams`], [`preflight`], [`rollout`].
 #![forbid(unsafe_code)]
 
 pub mod documents;
 pub mod objects;
 pub mod preflight;
 pub mod rollout;
+pub mod streams;

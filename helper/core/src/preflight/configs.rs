@@ -15,8 +15,9 @@ use ostler_core::reconcile::Overrides;
 use serde_json::Value;
 
 use super::inventory::Inventory;
-use crate::objects::WholeConfig;
+use crate::objects::{self, WholeConfig};
 use crate::rollout::{Membership, membership};
+use crate::streams::{self, Runtime};
 
 /// Most ways between configurations that are tried: a cluster in order has one for each pool that is under way.
 const MOST_PASSAGES: usize = 256;
@@ -37,6 +38,10 @@ pub struct ConfigDigest {
     pub overridden: bool,
     /// Whether the operator wrote it itself.
     pub generated: bool,
+    /// The default runtime of CRI-O, where a drop-in names one.
+    pub runtime: Option<Runtime>,
+    /// Why the runtime is not certain.
+    pub runtime_trouble: Option<String>,
 }
 
 /// Whether a node can go from one configuration to another.
@@ -126,7 +131,13 @@ pub fn digest(config: &WholeConfig) -> ConfigDigest {
     let document = config.0.expose();
     let text = |at: &str| document.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
     let annotation = |key: &str| document.pointer("/metadata/annotations").and_then(|all| all.get(key)?.as_str());
+    let (runtime, troubles) = match objects::read::<objects::MachineConfig>(document.clone()) {
+        Ok(config) => streams::runtime(&[&config]),
+        Err(_) => (None, Vec::new()),
+    };
     ConfigDigest {
+        runtime,
+        runtime_trouble: troubles.first().map(ToString::to_string),
         bytes: size(document),
         os_image_url: text("/spec/osImageURL"),
         overridden: annotation(OVERRIDDEN) == Some("true"),

@@ -2,8 +2,11 @@
 
 use super::configs::Configs;
 use super::{Distance, ReleaseVersion, Target, Undecided};
-use crate::objects::{ClusterVersion, MachineConfigNode, MachineConfigPool, MachineOSConfig, Node, ValidationSettings};
+use crate::objects::{
+    ClusterVersion, MachineConfigNode, MachineConfigPool, MachineOSConfig, Node, OSImageStream, ValidationSettings,
+};
 use crate::rollout::{PoolView, views};
+use crate::streams::Policy;
 
 /// What became of reading a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,10 @@ pub struct Inventory {
     pub built: Reading<Vec<MachineOSConfig>>,
     /// Which refusals are overridden.
     pub settings: Reading<Option<ValidationSettings>>,
+    /// The streams that the cluster offers.
+    pub stream: Reading<Option<OSImageStream>>,
+    /// Which streams come to their end.
+    pub policy: Reading<Policy>,
     /// Rendered configurations.
     pub configs: Reading<Configs>,
 }

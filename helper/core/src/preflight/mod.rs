@@ -22,8 +22,12 @@ pub use inventory::{Inventory, Reading};
 pub use message::{MAX_MESSAGE, Objects, shortened};
 pub use release::{Distance, NotAVersion, ReleaseVersion};
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Serialize;
+
+use crate::streams::{Flavour, Labels, Offer};
 
 /// How much a risk matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -86,6 +90,19 @@ pub struct Target {
     pub window_days: u32,
     /// When the question is asked.
     pub now: Timestamp,
+    /// Its images.
+    pub images: Reading<ReleaseImages>,
+}
+
+/// Images of a release that may be of an operating system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseImages {
+    /// The images.
+    pub offer: Offer,
+    /// What is known of their labels.
+    pub labels: BTreeMap<String, Labels>,
+    /// Whose release it is.
+    pub flavour: Flavour,
 }
 
 impl Target {

@@ -4,6 +4,7 @@ mod capacity;
 mod configs;
 mod nodes;
 mod pools;
+mod streams;
 
 use super::{Inventory, Objects, Risk, Severity, Target, Undecided};
 
@@ -34,18 +35,24 @@ const fn minor(name: &'static str, run: fn(&Inventory, &Target) -> Answer) -> Ch
 pub const CHECKS: &[Check] = &[
     check(nodes::AMBIGUOUS, nodes::ambiguous),
     check(capacity::CONTROL_PLANE, capacity::control_plane),
+    check(streams::DEFAULT_MISSING, streams::default_missing),
+    minor(streams::DEPRECATED, streams::deprecated),
     check(nodes::IRRECONCILABLE, nodes::irreconcilable),
     check(nodes::OVERRIDES, nodes::overrides),
     check(nodes::KERNEL, nodes::kernel),
     check(capacity::NONE_LEFT, capacity::none_left),
     check(configs::CONFLICT, configs::conflict),
     check(configs::OVERRIDDEN, configs::overridden),
+    check(streams::DISCOVERY, streams::discovery),
+    check(streams::DOWNGRADE, streams::downgrade),
+    check(streams::MISSING, streams::missing),
     check(pools::CERTIFICATES, pools::certificates),
     minor(pools::BUILD, pools::build_interrupted),
     check(pools::DEGRADED, pools::degraded),
     check(pools::PAUSED, pools::paused),
     check(pools::UPDATING, pools::updating),
     check(configs::SIZE, configs::size),
+    check(streams::RUNC, streams::runc),
     check(nodes::UNRECONCILABLE, nodes::unreconcilable),
 ];
 
