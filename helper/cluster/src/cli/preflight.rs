@@ -39,6 +39,9 @@ pub struct PreflightOptions {
     /// After how many seconds to answer with what is known by then
     #[arg(long, default_value_t = 270, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=300))]
     pub timeout: u64,
+    /// Policy of streams that come to their end [default: ConfigMap ostler-os-stream-policy]
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
     /// For how many days certificates on paused nodes have to last
     #[arg(long, default_value_t = 30, value_name = "DAYS", value_parser = value_parser!(u32).range(0..=3650))]
     pub window: u32,

@@ -5,10 +5,14 @@ use std::future::Future;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use ostler_cluster_core::objects::{ClusterVersion, Resource, ValidationSettings, WholeConfig};
+use ostler_cluster_core::objects::{
+    ClusterVersion, ConfigMap, MCO_NAMESPACE, OSImageStream, Resource, ValidationSettings, WholeConfig,
+};
 use ostler_cluster_core::preflight::{
     Configs, Inventory, Passage, Reading, Verdict, digest, passage, wanted_configs, wanted_passages,
 };
+use ostler_cluster_core::streams::Policy;
+use ostler_core::document;
 use ostler_core::reconcile::Overrides;
 use tokio::time::{Instant, timeout_at};
 
@@ -27,6 +31,8 @@ pub async fn inventory(source: &Source, deadline: Instant) -> (Inventory, bool) 
     inventory.settings = clock.one(source, None, ValidationSettings::NAME, &mut late).await;
     inventory.pools = clock.all(source, None, &mut late).await;
     inventory.built = clock.all(source, None, &mut late).await;
+    inventory.stream = clock.one(source, None, OSImageStream::NAME, &mut late).await;
+    inventory.policy = policy(clock.one(source, Some(MCO_NAMESPACE), Policy::CONFIG_MAP, &mut late).await);
     inventory.nodes = clock.all(source, None, &mut late).await;
     inventory.progress = clock.all(source, None, &mut late).await;
     let found = configs(source, &inventory, clock, &mut late).await;
@@ -69,6 +75,26 @@ impl Clock {
                 Reading::NotRead
             }
         }
+    }
+}
+
+/// The policy of the ConfigMap; none where there is no such map.
+fn policy(map: Reading<Option<ConfigMap>>) -> Reading<Policy> {
+    let unusable = |problem: String| Reading::Failed { reason: format!("ConfigMap {}: {problem}", Policy::CONFIG_MAP) };
+    match map {
+        Reading::Read(map) => {
+            let Some(text) = map.and_then(|map| map.data.get(Policy::KEY).cloned()) else {
+                return Reading::Read(Policy::default());
+            };
+            match document::parse(text.as_bytes()).map(Policy::from_document) {
+                Ok(Ok(policy)) => Reading::Read(policy),
+                Ok(Err(error)) => unusable(error.to_string()),
+                Err(error) => unusable(error.to_string()),
+            }
+        }
+        Reading::UnknownKind { kind } => Reading::UnknownKind { kind },
+        Reading::Failed { reason } => Reading::Failed { reason },
+        Reading::NotRead => Reading::NotRead,
     }
 }
 

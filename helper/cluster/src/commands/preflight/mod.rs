@@ -10,17 +10,20 @@ mod view;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ostler_cluster_core::preflight::{
-    Document, Execution, Findings, Inventory, ReleaseVersion, Target, compare, evaluate,
+    Document, Execution, Findings, Inventory, Reading, ReleaseVersion, Target, compare, evaluate,
 };
+use ostler_cluster_core::streams::Policy;
 use tokio::time::{Instant, sleep};
+
+use release::Release;
 
 use super::{Outcome, Trouble};
 use crate::cli::{ClusterOptions, Format, PreflightOptions};
-use crate::output;
 use crate::source::Source;
+use crate::{input, output};
 
 /// The first release all of whose nodes run RHEL 9, and the kernel of that.
 const RHEL_9: ((u64, u64), (u64, u64)) = ((4, 13), (5, 14));
@@ -31,22 +34,25 @@ const MOST_TARGETS: usize = 16;
 pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> Result<Outcome> {
     let versions = versions(options)?;
     let releases = release::releases(&options.release, versions.len())?;
+    let policy = policy(options)?;
     let mut source = Source::open(cluster).await?;
     if options.compare {
-        return side_by_side(&source, options, &versions, &releases).await;
+        let (inventory, late) = gathered(&source, options, policy.as_ref()).await;
+        source.notes().iter().for_each(|note| output::note(note));
+        return side_by_side(&inventory, late, options, versions.iter().zip(&releases));
     }
     let (Some(version), Some(release)) = (versions.first(), releases.first()) else {
         return Err(Trouble::input("name the release with --target-version").into());
     };
     if let Some(path) = &options.output {
-        store::write(path, &Document::running(&target(options, version, Timestamp::now())))?;
+        store::write(path, &Document::running(&target(options, version, release, Timestamp::now())))?;
     }
     let mut written: Option<Document> = None;
     loop {
-        let (inventory, late) = gathered(&source, options).await;
+        let (inventory, late) = gathered(&source, options, policy.as_ref()).await;
         source.notes().iter().filter(|_| written.is_none()).for_each(|note| output::note(note));
-        let target = target(options, version, Timestamp::now());
-        let (findings, document) = judged(&inventory, late, &target, release);
+        let target = target(options, version, release, Timestamp::now());
+        let (findings, document) = judged(&inventory, late, &target);
         if written.as_ref().is_none_or(|before| !before.says_as(&document)) {
             tell(options, &target, &findings, &document)?;
             written = Some(document);
@@ -61,31 +67,40 @@ pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> 
     }
 }
 
-async fn gathered(source: &Source, options: &PreflightOptions) -> (Inventory, bool) {
-    gather::inventory(source, Instant::now() + Duration::from_secs(options.timeout)).await
+async fn gathered(source: &Source, options: &PreflightOptions, policy: Option<&Policy>) -> (Inventory, bool) {
+    let (mut inventory, late) = gather::inventory(source, Instant::now() + Duration::from_secs(options.timeout)).await;
+    if let Some(policy) = policy {
+        inventory.policy = Reading::Read(policy.clone());
+    }
+    (inventory, late)
 }
 
-fn judged(inventory: &Inventory, late: bool, target: &Target, _release: &release::Release) -> (Findings, Document) {
+/// The policy of a file, if one is named.
+fn policy(options: &PreflightOptions) -> Result<Option<Policy>> {
+    let Some(path) = &options.policy else { return Ok(None) };
+    let policy = Policy::from_document(input::document(path)?);
+    policy.map(Some).with_context(|| Trouble::input(format!("cannot use {}", path.display())))
+}
+
+fn judged(inventory: &Inventory, late: bool, target: &Target) -> (Findings, Document) {
     let findings = evaluate(inventory, target);
     let execution = if late { Execution::Failed } else { Execution::Completed };
     let document = Document::new(target, &findings, execution);
     (findings, document)
 }
 
-async fn side_by_side(
-    source: &Source,
+fn side_by_side<'a>(
+    inventory: &Inventory,
+    late: bool,
     options: &PreflightOptions,
-    versions: &[ReleaseVersion],
-    releases: &[release::Release],
+    targets: impl Iterator<Item = (&'a ReleaseVersion, &'a Release)>,
 ) -> Result<Outcome> {
-    let (inventory, late) = gathered(source, options).await;
-    source.notes().iter().for_each(|note| output::note(note));
     let now = Timestamp::now();
     let mut all = Vec::new();
     let mut documents = Vec::new();
-    for (version, release) in versions.iter().zip(releases) {
-        let target = target(options, version, now);
-        let (findings, document) = judged(&inventory, late, &target, release);
+    for (version, release) in targets {
+        let target = target(options, version, release, now);
+        let (findings, document) = judged(inventory, late, &target);
         all.push((version.to_string(), findings));
         documents.push(document);
     }
@@ -108,7 +123,7 @@ fn versions(options: &PreflightOptions) -> Result<Vec<ReleaseVersion>> {
     Ok(versions)
 }
 
-fn target(options: &PreflightOptions, version: &ReleaseVersion, now: Timestamp) -> Target {
+fn target(options: &PreflightOptions, version: &ReleaseVersion, release: &Release, now: Timestamp) -> Target {
     let (since, kernel) = RHEL_9;
     let usual = (version.minor() >= since).then_some(kernel);
     Target {
@@ -116,6 +131,7 @@ fn target(options: &PreflightOptions, version: &ReleaseVersion, now: Timestamp) 
         kernel_floor: options.minimum_kernel.or(usual),
         window_days: options.window,
         now,
+        images: release.images.clone(),
     }
 }
 
