@@ -1,11 +1,12 @@
 //! The `ostler-cluster` command: parse, run, exit code.
 #![forbid(unsafe_code)]
-#![allow(dead_code, unused_imports, reason = "the commands that use the rest of it follow")]
 
 mod cli;
 mod commands;
 mod input;
+mod inspection;
 mod output;
+mod own;
 mod source;
 
 use std::process::ExitCode;

@@ -14,3 +14,19 @@ Exit status:
   0  a document was produced, whatever it says
   1  none could be: there are no credentials, or the file cannot be written
   2  the command line is wrong, or a file cannot be used";
+
+/// Of `ostler-cluster streams set`.
+pub(super) const SET_EXIT: &str = "\
+Exit status:
+  0  the pool names the stream, or could with --dry-run
+  1  it went wrong: the cluster cannot be reached, or does not let you
+  2  the command line is wrong, or a file cannot be used
+  3  refused; the reason is shown, and nothing was changed";
+
+/// Of `ostler-cluster streams run`.
+pub(super) const RUN_EXIT: &str = "\
+Exit status:
+  0  told to end by SIGTERM or SIGINT; with --once, the turn is done
+  1  it went wrong; with --own also when somebody else writes the object
+  2  the command line is wrong, or a file cannot be used
+  3  with --once, there are no streams; the reason is shown";

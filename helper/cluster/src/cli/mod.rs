@@ -11,7 +11,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use preflight::{DocumentFormat, PreflightOptions, ReleaseOptions, spelt_out};
 pub use rollout::{EstimateOptions, ExplainOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
-pub use streams::{ListOptions, StreamsCommand, StreamsOptions};
+pub use streams::{
+    DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions, ShowOptions,
+    SourceOptions, StreamsCommand, StreamsOptions,
+};
 
 /// What an OpenShift or OKD cluster does with its nodes, explained, planned and, on request, done.
 #[derive(Debug, Parser)]

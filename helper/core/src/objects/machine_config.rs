@@ -72,6 +72,9 @@ pub struct ControllerConfigSpec {
     /// Image of the release.
     #[serde(deserialize_with = "null_as_default")]
     pub release_image: String,
+    /// Certificates that are trusted beside the usual ones, in base64.
+    #[serde(deserialize_with = "null_as_default")]
+    pub additional_trust_bundle: String,
 }
 
 impl Resource for ControllerConfig {

@@ -14,6 +14,7 @@ mod meta;
 mod node;
 mod pod;
 mod pool;
+mod registry;
 mod stream;
 mod validation_settings;
 mod whole_config;
@@ -34,6 +35,10 @@ pub use meta::{Condition, ManagedFields, Metadata, OwnerReference, Requirement, 
 pub use node::{Node, NodeInfo, NodeSpec, NodeStatus, Taint};
 pub use pod::{BudgetSpec, BudgetStatus, Pod, PodDisruptionBudget, PodSpec, PodStatus};
 pub use pool::{CertExpiry, MachineConfigPool, NameRef, PoolConfiguration, PoolSpec, PoolStatus};
+pub use registry::{
+    DigestMirrorSpec, ImageConfig, ImageConfigSpec, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet,
+    MirrorRule, Proxy, ProxyStatus, RegistrySources, Secret as SecretObject, SourcePolicySpec, TagMirrorSpec,
+};
 pub use stream::{OSImageStream, OSImageStreamSpec, OSImageStreamStatus, StreamSet};
 pub use validation_settings::{ValidationSettings, ValidationSpec};
 pub use whole_config::WholeConfig;

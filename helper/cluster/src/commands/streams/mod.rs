@@ -1,35 +1,26 @@
 //! `ostler-cluster streams`: what the core decides about OS image streams, asked and shown.
 
-use anyhow::Result;
-use ostler_cluster_core::objects::OSImageStream;
+mod discover;
+mod knowledge;
+mod list;
+mod plan;
+mod run;
+mod set;
+mod show;
 
-use super::{Outcome, Trouble};
-use crate::cli::{ClusterOptions, Format, ListOptions, StreamsCommand};
-use crate::output::{self, Table};
-use crate::source::Source;
+use anyhow::Result;
+
+use super::Outcome;
+use crate::cli::{ClusterOptions, StreamsCommand};
 
 /// All of it.
 pub async fn streams(cluster: &ClusterOptions, command: StreamsCommand) -> Result<Outcome> {
     match command {
-        StreamsCommand::List(options) => list(cluster, &options).await,
+        StreamsCommand::List(options) => list::list(cluster, &options).await,
+        StreamsCommand::Show(options) => show::show(cluster, &options).await,
+        StreamsCommand::Discover(options) => discover::discover(cluster, &options).await,
+        StreamsCommand::Plan(options) => plan::plan(cluster, &options).await,
+        StreamsCommand::Set(options) => set::set(cluster, &options).await,
+        StreamsCommand::Run(options) => run::run(cluster, &options).await,
     }
-}
-
-async fn list(cluster: &ClusterOptions, options: &ListOptions) -> Result<Outcome> {
-    let source = Source::open(cluster).await?;
-    let stream: Option<OSImageStream> = source.get(None, OSImageStream::NAME).await?;
-    source.notes().iter().for_each(|note| output::note(note));
-    let Some(status) = stream.and_then(|stream| stream.status) else {
-        return Err(Trouble::no_answer("there are no streams yet").into());
-    };
-    if options.output == Format::Json {
-        output::json(&status)?;
-        return Ok(Outcome::Done);
-    }
-    let mut table = Table::new(&["NAME", "OS IMAGE"]);
-    for set in &status.available_streams {
-        table.row(&[&set.name, &set.os_image]);
-    }
-    output::text(&table.show())?;
-    Ok(Outcome::Done)
 }
