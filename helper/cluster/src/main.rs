@@ -31,6 +31,7 @@ fn run(cli: Cli) -> Result<Outcome> {
     runtime.block_on(async {
         match cli.command {
             Command::Streams(options) => commands::streams(&cli.cluster, options.command).await,
+            Command::BootImages(options) => commands::boot_images(&cli.cluster, options.command).await,
             Command::Pack(options) => commands::pack(&options),
         }
     })

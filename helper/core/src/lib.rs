@@ -3,8 +3,11 @@
 //! This crate reads no file, starts no process, opens no socket and asks no clock: `clippy.toml` beside it refuses them.
 //! `ostler-cluster` reads the cluster, a dump of it, or registries, and shows and writes what is decided here.
 //!
-//! What is read: [`documents`], [`objects`].
+//! What is read: [`documents`], [`objects`], [`stream_metadata`]. What is decided: [`boot_images`], [`skew`].
 #![forbid(unsafe_code)]
 
+pub mod boot_images;
 pub mod documents;
 pub mod objects;
+pub mod skew;
+pub mod stream_metadata;

@@ -1,5 +1,6 @@
 //! The command line, and nothing but its shape: man pages and completions are generated from here.
 
+mod boot_images;
 mod exits;
 mod streams;
 
@@ -7,6 +8,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use boot_images::{
+    ApplyOptions, BasisOptions, BootImagesCommand, BootImagesOptions, ExplainOptions, HistoryOptions, PlanOptions,
+    RestoreOptions, RunOptions, SkewOptions,
+};
 pub use streams::{ListOptions, StreamsCommand, StreamsOptions};
 
 /// What an OpenShift or OKD cluster does with its nodes, explained, planned and, on request, done.
@@ -42,6 +47,9 @@ pub enum Command {
     /// OS image streams: which operating systems a release offers, and which one each pool runs
     #[command(disable_help_subcommand = true)]
     Streams(StreamsOptions),
+    /// Boot images: what new machines start from, and whether it is what the release ships
+    #[command(name = "bootimages", disable_help_subcommand = true)]
+    BootImages(BootImagesOptions),
     /// Write what packages ship beside the command
     #[command(hide = true)]
     Pack(PackOptions),

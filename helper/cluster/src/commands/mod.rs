@@ -1,10 +1,12 @@
 //! One function per command: read the input, ask the core, show the answer.
 
+mod boot_images;
 mod pack;
 mod streams;
 
 use std::process::ExitCode;
 
+pub use boot_images::boot_images;
 pub use pack::pack;
 pub use streams::streams;
 
