@@ -1,5 +1,6 @@
 //! The `ostler-cluster` command: parse, run, exit code.
 #![forbid(unsafe_code)]
+#![allow(dead_code, reason = "the commands about boot images that use the rest of it follow")]
 
 mod cli;
 mod commands;
@@ -35,6 +36,7 @@ fn run(cli: Cli) -> Result<Outcome> {
             Command::Streams(options) => commands::streams(&cli.cluster, options.command).await,
             Command::Preflight(options) => commands::preflight(&cli.cluster, &options).await,
             Command::Rollout(options) => commands::rollout(&cli.cluster, options.command).await,
+            Command::BootImages(options) => commands::boot_images(&cli.cluster, options.command).await,
             Command::Pack(options) => commands::pack(&options),
         }
     })

@@ -1,5 +1,6 @@
 //! One function per command: read the input, ask the core, show the answer.
 
+mod boot_images;
 mod pack;
 mod preflight;
 mod rollout;
@@ -7,6 +8,7 @@ mod streams;
 
 use std::process::ExitCode;
 
+pub use boot_images::boot_images;
 pub use pack::pack;
 pub use preflight::preflight;
 pub use rollout::rollout;

@@ -2,8 +2,11 @@
 
 use super::configs::Configs;
 use super::{Distance, ReleaseVersion, Target, Undecided};
+use crate::boot_images::stub::UserData;
+use crate::boot_images::{Machine, ShippedImages};
 use crate::objects::{
-    ClusterVersion, MachineConfigNode, MachineConfigPool, MachineOSConfig, Node, OSImageStream, ValidationSettings,
+    ClusterVersion, Infrastructure, MachineConfigNode, MachineConfigPool, MachineConfiguration, MachineOSConfig, Node,
+    OSImageStream, ValidationSettings,
 };
 use crate::rollout::{PoolView, views};
 use crate::streams::Policy;
@@ -47,9 +50,14 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Whether there was no time to read it.
-    pub const fn is_late(&self) -> bool {
-        matches!(self, Self::NotRead)
+    /// What was read, made into something else.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Reading<U> {
+        match self {
+            Self::Read(value) => Reading::Read(make(value)),
+            Self::UnknownKind { kind } => Reading::UnknownKind { kind },
+            Self::Failed { reason } => Reading::Failed { reason },
+            Self::NotRead => Reading::NotRead,
+        }
     }
 }
 
@@ -87,6 +95,25 @@ pub struct Inventory {
     pub policy: Reading<Policy>,
     /// Rendered configurations.
     pub configs: Reading<Configs>,
+    /// What new machines start from.
+    pub boot: Boot,
+}
+
+/// What new machines start from.
+#[derive(Debug, Default)]
+pub struct Boot {
+    /// Which boot images are managed, and how old they may be.
+    pub configuration: Reading<Option<MachineConfiguration>>,
+    /// The platform.
+    pub infrastructure: Reading<Option<Infrastructure>>,
+    /// Whether bare metal machines do not get their OS from the release.
+    pub legacy_metal: Reading<bool>,
+    /// Machine resources.
+    pub machines: Reading<Vec<Machine>>,
+    /// What machines are told at their first boot.
+    pub user_data: Reading<UserData>,
+    /// Boot images of the release that runs.
+    pub shipped: Reading<Option<ShippedImages>>,
 }
 
 impl Inventory {

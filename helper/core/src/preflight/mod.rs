@@ -18,7 +18,7 @@ pub use checks::{CHECKS, Check};
 pub use compare::{Comparison, Row, compare};
 pub use configs::{ConfigDigest, Configs, Passage, Verdict, digest, passage, wanted_configs, wanted_passages};
 pub use document::{Document, Entry, Execution, FORMAT};
-pub use inventory::{Inventory, Reading};
+pub use inventory::{Boot, Inventory, Reading};
 pub use message::{MAX_MESSAGE, Objects, shortened};
 pub use release::{Distance, NotAVersion, ReleaseVersion};
 
@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::boot_images::ShippedImages;
 use crate::streams::{Flavour, Labels, Offer};
 
 /// How much a risk matters.
@@ -92,6 +93,8 @@ pub struct Target {
     pub now: Timestamp,
     /// Its images.
     pub images: Reading<ReleaseImages>,
+    /// Its boot images.
+    pub boot_images: Reading<ShippedImages>,
 }
 
 /// Images of a release that may be of an operating system.
@@ -158,8 +161,8 @@ pub fn evaluate(inventory: &Inventory, target: &Target) -> Findings {
             severity: Severity::Warning,
             message: unknown.message(
                 "Some checks could not be made, so nothing is known of what they would find",
-                "Give the account the rights in packaging/manifests/cluster-helper.yaml, name the files of the target \
-                 release, and check again.",
+                "Give the account the rights in packaging/manifests/cluster-helper/rbac-observe.yaml, name the files of \
+                 the target release, and check again.",
             ),
             url: UNKNOWN_URL.to_owned(),
         });

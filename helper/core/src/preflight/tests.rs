@@ -10,6 +10,7 @@ fn target(version: &str) -> Target {
         window_days: 30,
         now: "2026-02-06T15:30:00.25Z".parse().unwrap(),
         images: Reading::NotRead,
+        boot_images: Reading::NotRead,
     }
 }
 

@@ -16,6 +16,7 @@ use ostler_core::document;
 use ostler_core::reconcile::Overrides;
 use tokio::time::{Instant, timeout_at};
 
+use super::boot;
 use crate::source::{ReadError, Source};
 
 /// How many configurations are asked for at once; each may have more than a megabyte.
@@ -35,6 +36,7 @@ pub async fn inventory(source: &Source, deadline: Instant) -> (Inventory, bool) 
     inventory.policy = policy(clock.one(source, Some(MCO_NAMESPACE), Policy::CONFIG_MAP, &mut late).await);
     inventory.nodes = clock.all(source, None, &mut late).await;
     inventory.progress = clock.all(source, None, &mut late).await;
+    inventory.boot = boot::boot(source, clock, &mut late).await;
     let found = configs(source, &inventory, clock, &mut late).await;
     inventory.configs = Reading::Read(found);
     (inventory, late)
@@ -42,16 +44,21 @@ pub async fn inventory(source: &Source, deadline: Instant) -> (Inventory, bool) 
 
 /// When it is over.
 #[derive(Clone, Copy)]
-struct Clock {
+pub(super) struct Clock {
     deadline: Instant,
 }
 
 impl Clock {
-    async fn all<T: Resource>(&self, source: &Source, namespace: Option<&str>, late: &mut bool) -> Reading<Vec<T>> {
+    pub(super) async fn all<T: Resource>(
+        &self,
+        source: &Source,
+        namespace: Option<&str>,
+        late: &mut bool,
+    ) -> Reading<Vec<T>> {
         self.read::<T, _>(source.list(namespace), late).await
     }
 
-    async fn one<T: Resource>(
+    pub(super) async fn one<T: Resource>(
         &self,
         source: &Source,
         namespace: Option<&str>,

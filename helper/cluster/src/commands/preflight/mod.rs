@@ -1,6 +1,7 @@
 //! `ostler-cluster preflight`: what would go wrong with an update, asked and told. Changes nothing in the cluster: there
 //! is no verb here but reading.
 
+mod boot;
 mod gather;
 mod release;
 mod store;
@@ -27,17 +28,21 @@ use crate::{input, output};
 
 /// The first release all of whose nodes run RHEL 9, and the kernel of that.
 const RHEL_9: ((u64, u64), (u64, u64)) = ((4, 13), (5, 14));
+/// What part of the time may be spent on the target release, so that enough is left for the cluster.
+const RELEASE_SHARE: u32 = 2;
 /// Most targets that are put side by side.
 const MOST_TARGETS: usize = 16;
 
 /// All of it.
 pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> Result<Outcome> {
     let versions = versions(options)?;
-    let releases = release::releases(&options.release, versions.len())?;
     let policy = policy(options)?;
     let mut source = Source::open(cluster).await?;
+    let (begin, limit) = (Instant::now(), Duration::from_secs(options.timeout));
+    let releases = release::releases(&options.release, versions.len(), &source, begin + limit / RELEASE_SHARE).await?;
+    let mut deadline = begin + limit;
     if options.compare {
-        let (inventory, late) = gathered(&source, options, policy.as_ref()).await;
+        let (inventory, late) = gathered(&source, deadline, policy.as_ref()).await;
         source.notes().iter().for_each(|note| output::note(note));
         return side_by_side(&inventory, late, options, versions.iter().zip(&releases));
     }
@@ -49,7 +54,7 @@ pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> 
     }
     let mut written: Option<Document> = None;
     loop {
-        let (inventory, late) = gathered(&source, options, policy.as_ref()).await;
+        let (inventory, late) = gathered(&source, deadline, policy.as_ref()).await;
         source.notes().iter().filter(|_| written.is_none()).for_each(|note| output::note(note));
         let target = target(options, version, release, Timestamp::now());
         let (findings, document) = judged(&inventory, late, &target);
@@ -61,6 +66,7 @@ pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> 
             return Ok(Outcome::Done);
         }
         sleep(Duration::from_secs(options.interval)).await;
+        deadline = Instant::now() + limit;
         if cluster.from_dir.is_some() {
             source = Source::open(cluster).await?;
         }
@@ -132,6 +138,7 @@ fn target(options: &PreflightOptions, version: &ReleaseVersion, release: &Releas
         window_days: options.window,
         now,
         images: release.images.clone(),
+        boot_images: release.boot_images.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The checks, one for each name of a risk.
 
+mod boot_images;
 mod capacity;
 mod configs;
 mod nodes;
@@ -34,6 +35,11 @@ const fn minor(name: &'static str, run: fn(&Inventory, &Target) -> Answer) -> Ch
 /// All checks, by name.
 pub const CHECKS: &[Check] = &[
     check(nodes::AMBIGUOUS, nodes::ambiguous),
+    check(boot_images::MISMATCH, boot_images::mismatch),
+    minor(boot_images::SKEW, boot_images::skew),
+    minor(boot_images::UNENFORCED, boot_images::unenforced),
+    check(boot_images::UNMANAGED, boot_images::unmanaged),
+    minor(boot_images::FAILING, boot_images::failing),
     check(capacity::CONTROL_PLANE, capacity::control_plane),
     check(streams::DEFAULT_MISSING, streams::default_missing),
     minor(streams::DEPRECATED, streams::deprecated),
@@ -53,6 +59,7 @@ pub const CHECKS: &[Check] = &[
     check(pools::UPDATING, pools::updating),
     check(configs::SIZE, configs::size),
     check(streams::RUNC, streams::runc),
+    check(boot_images::STUB, boot_images::stubs),
     check(nodes::UNRECONCILABLE, nodes::unreconcilable),
 ];
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Fixture, image};
+use super::fixture::{Fixture, image, user_data};
 
 /// Spoils a cluster.
 type Spoil = fn(&mut Fixture);
@@ -10,6 +10,28 @@ type Spoil = fn(&mut Fixture);
 /// One for each risk, by its name.
 pub const ALONE: &[(&str, Spoil)] = &[
     ("MachineConfigAmbiguousPool", ambiguous),
+    ("MachineConfigBootImageMajorMismatch", |fixture| {
+        let label = json!({"machineconfiguration.openshift.io/osstream": "rhel-10"});
+        fixture.object("MachineSet", "worker")["metadata"]["labels"] = label;
+    }),
+    ("MachineConfigBootImageSkew", |fixture| {
+        let skew = json!({"mode": "Manual", "manual": {"mode": "OCPVersion", "ocpVersion": "4.12.9"}});
+        fixture.object("MachineConfiguration", "cluster")["status"]["bootImageSkewEnforcementStatus"] = skew;
+    }),
+    ("MachineConfigBootImageSkewUnenforced", |fixture| {
+        let skew = json!({"mode": "None"});
+        fixture.object("MachineConfiguration", "cluster")["status"]["bootImageSkewEnforcementStatus"] = skew;
+    }),
+    ("MachineConfigBootImageUnmanaged", |fixture| {
+        let disks = "/spec/template/spec/providerSpec/value/disks";
+        *fixture.object("MachineSet", "worker").pointer_mut(disks).unwrap() =
+            json!([{"boot": true, "image": "projects/mine/global/images/own"}]);
+    }),
+    ("MachineConfigBootImageUpdateFailing", |fixture| {
+        let conditions =
+            json!([{"type": "BootImageUpdateDegraded", "status": "True", "message": "1 Degraded MAPI MachineSets"}]);
+        fixture.object("MachineConfiguration", "cluster")["status"]["conditions"] = conditions;
+    }),
     ("MachineConfigControlPlaneMaxUnavailable", |fixture| {
         fixture.object("MachineConfigPool", "master")["spec"]["maxUnavailable"] = json!(2);
     }),
@@ -89,6 +111,9 @@ pub const ALONE: &[(&str, Spoil)] = &[
         let file = json!({"path": "/etc/crio/crio.conf.d/01-runtime", "contents": {"source": contents}});
         fixture.object("MachineConfig", "rendered-worker")["spec"]["config"]["storage"] = json!({"files": [file]});
     }),
+    ("MachineConfigStubIgnitionOutdated", |fixture| {
+        *fixture.object("Secret", "worker-user-data") = user_data("worker", "2.2.0");
+    }),
     ("MachineConfigUnreconcilable", |fixture| {
         let annotations = &mut fixture.object("Node", "worker-0")["metadata"]["annotations"];
         annotations["machineconfiguration.openshift.io/desiredConfig"] = json!("rendered-other");
@@ -107,6 +132,8 @@ pub const EXCLUSIVE: &[&str] = &[
     "MachineConfigOSStreamDowngrade",
     "MachineConfigOSStreamMissing",
     "MachineConfigNoUpdateCapacity",
+    "MachineConfigBootImageSkewUnenforced",
+    "MachineConfigBootImageMajorMismatch",
 ];
 
 fn source(name: &str, image: &str) -> Value {

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
+use base64::Engine as _;
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::cli::{ClusterOptions, ReleaseOptions};
 use crate::commands::preflight::release::{Release, releases};
@@ -37,7 +40,15 @@ impl Fixture {
                 {"state": "Completed", "version": "4.20.1", "completionTime": "2026-01-01T00:00:00Z"},
             ]}}),
             json!({"apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration",
-                "metadata": {"name": "cluster"}, "spec": {}, "status": {}}),
+                "metadata": {"name": "cluster"}, "spec": {}, "status": {
+                    "bootImageSkewEnforcementStatus": {"mode": "Automatic", "automatic": {"ocpVersion": "4.21.5"}},
+                    "conditions": [{"type": "BootImageUpdateProgressing", "status": "False", "reason": "ClusterVersionStable"},
+                        {"type": "BootImageUpdateDegraded", "status": "False"}]}}),
+            json!({"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": {"name": "cluster"},
+                "status": {"controlPlaneTopology": "HighlyAvailable", "platformStatus": {"type": "GCP"}}}),
+            boot_images(),
+            machine_set("worker"),
+            user_data("worker", "3.5.0"),
             json!({"apiVersion": MACHINE_CONFIG, "kind": "OSImageStream", "metadata": {"name": "cluster"},
                 "spec": {"defaultStream": "rhel-9"},
                 "status": {"defaultStream": "rhel-9", "availableStreams": [stream("rhel-9"), stream("rhel-10")]}}),
@@ -73,9 +84,9 @@ impl Fixture {
             "metadata": {"name": "4.22.0"}, "spec": {"tags": tags}});
     }
 
-    /// The labels of the target's images.
-    pub fn labels(&mut self) -> &mut Value {
-        &mut self.labels
+    /// Makes nobody know the labels of the target's images.
+    pub fn forget_labels(&mut self) {
+        self.labels = json!({});
     }
 
     /// An object.
@@ -89,11 +100,6 @@ impl Fixture {
         self.objects.push(object);
     }
 
-    /// Removes all objects of a kind.
-    pub fn without(&mut self, kind: &str) {
-        self.objects.retain(|object| object["kind"] != kind);
-    }
-
     /// A directory of it.
     pub async fn saved(&self) -> (tempfile::TempDir, Source) {
         let directory = tempfile::tempdir().unwrap();
@@ -105,7 +111,7 @@ impl Fixture {
     }
 
     /// The target release, from files as a person would name them.
-    pub fn release(&self) -> Release {
+    pub async fn release(&self) -> Release {
         let directory = tempfile::tempdir().unwrap();
         let file = |name: &str, value: &Value| {
             let path = directory.path().join(name);
@@ -115,9 +121,11 @@ impl Fixture {
         let options = ReleaseOptions {
             target_image_references: file("image-references", &self.references),
             target_image_labels: file("labels.json", &self.labels),
+            target_bootimages: file("bootimages.json", &boot_images()),
             ..ReleaseOptions::default()
         };
-        releases(&options, 1).unwrap().remove(0)
+        let (_saved, source) = self.saved().await;
+        releases(&options, 1, &source, Instant::now() + Duration::from_secs(30)).await.unwrap().remove(0)
     }
 
     /// An API of it. What `fault` answers for a path counts first; `None` as a status is an answer that never comes.
@@ -170,6 +178,35 @@ fn answer(objects: &[Value], path: &str) -> (u16, String) {
         return (200, json!({"metadata": {}, "items": items}).to_string());
     }
     (404, json!({"status": "Failure", "code": 404, "message": "none", "details": {"name": last}}).to_string())
+}
+
+/// Boot images of one stream, on one platform.
+fn boot_images() -> Value {
+    let gcp = json!({"release": "9.6.20260101-0", "project": "rhcos-cloud", "name": "rhcos-9-6"});
+    let stream = json!({"stream": "rhel-9.6", "architectures": {"x86_64": {"images": {"gcp": gcp}}}});
+    json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "coreos-bootimages", "namespace": "openshift-machine-config-operator"},
+        "data": {"releaseVersion": "4.21.5", "stream": stream.to_string()}})
+}
+
+fn machine_set(name: &str) -> Value {
+    let image = "projects/rhcos-cloud/global/images/rhcos-9-6";
+    let spec =
+        json!({"disks": [{"boot": true, "image": image}], "userDataSecret": {"name": format!("{name}-user-data")}});
+    json!({"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
+        "metadata": {"name": name, "namespace": "openshift-machine-api"},
+        "spec": {"template": {"spec": {"providerSpec": {"value": spec}}}}})
+}
+
+/// What new machines of a pool are told, of an Ignition version.
+pub fn user_data(pool: &str, version: &str) -> Value {
+    let (key, url) =
+        (if version.starts_with('3') { "merge" } else { "append" }, format!("https://api:22623/config/{pool}"));
+    let stub = json!({"ignition": {"version": version, "config": {key: [{"source": url}]}}});
+    let encoded = base64::engine::general_purpose::STANDARD.encode(stub.to_string());
+    json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": format!("{pool}-user-data"), "namespace": "openshift-machine-api"},
+        "data": {"userData": encoded}})
 }
 
 fn stream(name: &str) -> Value {

@@ -19,13 +19,15 @@ use super::{gather, judged, store, view};
 use crate::source::Source;
 use fixture::{Fault, Fixture};
 
-fn target(version: &str, fixture: &Fixture) -> Target {
+async fn target(version: &str, fixture: &Fixture) -> Target {
+    let release = fixture.release().await;
     Target {
         version: ReleaseVersion::parse(version).unwrap(),
         kernel_floor: Some((5, 14)),
         window_days: 30,
         now: "2026-06-01T12:00:00Z".parse().unwrap(),
-        images: fixture.release().images,
+        images: release.images,
+        boot_images: release.boot_images,
     }
 }
 
@@ -41,7 +43,7 @@ async fn told(source: &Source, target: &Target) -> Value {
 
 async fn document(fixture: &Fixture) -> Value {
     let (_directory, source) = fixture.saved().await;
-    told(&source, &target("4.22.0", fixture)).await
+    told(&source, &target("4.22.0", fixture).await).await
 }
 
 fn names(document: &Value) -> Vec<String> {
@@ -109,14 +111,14 @@ async fn an_update_within_a_minor_release_heeds_less_and_one_over_several_more()
     cases::build_interrupted(&mut fixture);
     cases::paused(&mut fixture);
     let (_directory, source) = fixture.saved().await;
-    let patch = told(&source, &target("4.21.9", &fixture)).await;
+    let patch = told(&source, &target("4.21.9", &fixture).await).await;
     assert_eq!(names(&patch), ["MachineConfigPoolPaused"]);
     golden("patch", &patch);
-    let skip = told(&source, &target("4.23.0", &fixture)).await;
+    let skip = told(&source, &target("4.23.0", &fixture).await).await;
     assert_eq!(names(&skip), ["MachineConfigPoolBuildInterrupted", "MachineConfigPoolPaused"]);
     golden("skip-level", &skip);
     assert!(skip["risks"][1]["message"].as_str().unwrap().contains("more than one minor release"));
-    let back = told(&source, &target("4.20.0", &fixture)).await;
+    let back = told(&source, &target("4.20.0", &fixture).await).await;
     assert!(names(&back).contains(&UNKNOWN.to_owned()));
 }
 
@@ -133,7 +135,7 @@ async fn a_degraded_node_in_need_of_another_plan_is_refused_by_the_planner() {
 async fn kinds_that_the_cluster_does_not_know_leave_checks_unmade_but_not_the_others() {
     let mut fixture = Fixture::in_order();
     cases::paused(&mut fixture);
-    let target = target("4.22.0", &fixture);
+    let target = target("4.22.0", &fixture).await;
     let source = fixture.served(|path| {
         let unknown = ["machineconfignodes", "osimagestreams", "machineosconfigs"];
         unknown.iter().any(|kind| path.contains(kind)).then_some(Fault::UnknownKind)
@@ -155,7 +157,7 @@ async fn an_api_that_fails_midway_and_one_that_refuses_leave_what_was_read() {
     ] {
         let mut fixture = Fixture::in_order();
         cases::paused(&mut fixture);
-        let target = target("4.22.0", &fixture);
+        let target = target("4.22.0", &fixture).await;
         let document = told(&fixture.served(fault), &target).await;
         assert_eq!(names(&document), [UNKNOWN, "MachineConfigPoolPaused"], "{case}");
         golden(case, &document);
@@ -166,7 +168,7 @@ async fn an_api_that_fails_midway_and_one_that_refuses_leave_what_was_read() {
 async fn when_the_time_is_over_what_was_found_is_told_as_failed() {
     let mut fixture = Fixture::in_order();
     cases::paused(&mut fixture);
-    let target = target("4.22.0", &fixture);
+    let target = target("4.22.0", &fixture).await;
     let source = fixture.served(|path| path.ends_with("/nodes").then_some(Fault::Silence));
     let document = told(&source, &target).await;
     assert_eq!(document["executionStatus"], "failed");
@@ -176,13 +178,22 @@ async fn when_the_time_is_over_what_was_found_is_told_as_failed() {
 
 #[tokio::test]
 async fn without_files_of_the_target_its_streams_are_not_guessed() {
-    let mut target = target("4.22.0", &Fixture::in_order());
-    let none = super::release::releases(&crate::cli::ReleaseOptions::default(), 1).unwrap();
-    target.images = none[0].images.clone();
+    let mut target = target("4.22.0", &Fixture::in_order()).await;
     let (_directory, source) = Fixture::in_order().saved().await;
+    let none = super::release::releases(&crate::cli::ReleaseOptions::default(), 1, &source, Instant::now()).await;
+    target.images = none.unwrap()[0].images.clone();
     let document = told(&source, &target).await;
     assert_eq!(names(&document), [UNKNOWN]);
     golden("no-release", &document);
+}
+
+#[tokio::test]
+async fn streams_that_may_be_there_are_not_said_to_be_missing() {
+    let mut fixture = Fixture::in_order();
+    fixture.forget_labels();
+    let document = document(&fixture).await;
+    assert_eq!(names(&document), [UNKNOWN]);
+    assert!(document["risks"][0]["message"].as_str().unwrap().contains("the labels of 4 images"), "{document:#}");
 }
 
 #[tokio::test]
@@ -191,7 +202,7 @@ async fn a_person_sees_what_matters_most_first() {
     cases::paused(&mut fixture);
     cases::build_interrupted(&mut fixture);
     let (_directory, source) = fixture.saved().await;
-    let target = target("4.22.0", &fixture);
+    let target = target("4.22.0", &fixture).await;
     let (inventory, late) = gather::inventory(&source, Instant::now() + Duration::from_secs(30)).await;
     let (findings, _) = judged(&inventory, late, &target);
     let text = anstream::adapter::strip_str(&view::findings(&target, &findings)).to_string();
@@ -202,12 +213,12 @@ async fn a_person_sees_what_matters_most_first() {
     assert!(text.lines().all(|line| line.starts_with("  https://") || line.chars().count() <= 102), "{text}");
 }
 
-#[test]
-fn a_document_takes_the_place_of_another_and_leaves_nothing_beside_it() {
+#[tokio::test]
+async fn a_document_takes_the_place_of_another_and_leaves_nothing_beside_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("result.json");
     fs::write(&path, "old").unwrap();
-    let running = Document::running(&target("4.22.0", &Fixture::in_order()));
+    let running = Document::running(&target("4.22.0", &Fixture::in_order()).await);
     store::write(&path, &running).unwrap();
     let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(read["executionStatus"], "running");
@@ -216,9 +227,9 @@ fn a_document_takes_the_place_of_another_and_leaves_nothing_beside_it() {
     assert!(store::write(&directory.path().join("none/result.json"), &running).is_err());
 }
 
-#[test]
-fn the_schema_refuses_what_is_no_document() {
-    let document = serde_json::to_value(Document::running(&target("4.22.0", &Fixture::in_order()))).unwrap();
+#[tokio::test]
+async fn the_schema_refuses_what_is_no_document() {
+    let document = serde_json::to_value(Document::running(&target("4.22.0", &Fixture::in_order()).await)).unwrap();
     for (at, bad) in [("/executionStatus", "done"), ("/preflightID", "x"), ("/targetVersion", "4"), ("/format", "v2")] {
         let mut spoilt = document.clone();
         *spoilt.pointer_mut(at).unwrap() = bad.into();
