@@ -1,5 +1,6 @@
 //! The `ostler-cluster` command: parse, run, exit code.
 #![forbid(unsafe_code)]
+#![allow(dead_code, reason = "the commands about boot images that use the rest of it follow")]
 
 mod cli;
 mod commands;
@@ -18,7 +19,7 @@ use cli::{Cli, Command};
 use commands::Outcome;
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
+    match run(Cli::parse_from(cli::spelt_out(std::env::args_os()))) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             output::error(&error);
@@ -33,6 +34,9 @@ fn run(cli: Cli) -> Result<Outcome> {
     runtime.block_on(async {
         match cli.command {
             Command::Streams(options) => commands::streams(&cli.cluster, options.command).await,
+            Command::Preflight(options) => commands::preflight(&cli.cluster, &options).await,
+            Command::Rollout(options) => commands::rollout(&cli.cluster, options.command).await,
+            Command::BootImages(options) => commands::boot_images(&cli.cluster, options.command).await,
             Command::Pack(options) => commands::pack(&options),
         }
     })

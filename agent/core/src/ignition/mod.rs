@@ -7,6 +7,7 @@ mod data_url;
 mod keys;
 mod model;
 mod section;
+mod stub;
 mod validate;
 mod version2;
 mod version3;
@@ -24,6 +25,7 @@ pub use contents::{ContentsError, Limits};
 pub use data_url::DataUrlError;
 pub use model::{Config, Dropin, File, Owner, Resource, Unit, User};
 pub use section::Section;
+pub use stub::{STUB_VERSION, raise_stub};
 pub use validate::{Invalid, Problem};
 pub use version2::ConversionError;
 

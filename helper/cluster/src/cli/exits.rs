@@ -8,6 +8,13 @@ Exit status:
   2  the command line is wrong, or a file cannot be used
   3  there is no answer; the reason is shown";
 
+/// Of the preflight: who runs it reads the document, not the status.
+pub(super) const PREFLIGHT_EXIT: &str = "\
+Exit status:
+  0  a document was produced, whatever it says
+  1  none could be: there are no credentials, or the file cannot be written
+  2  the command line is wrong, or a file cannot be used";
+
 /// Of `ostler-cluster streams set`.
 pub(super) const SET_EXIT: &str = "\
 Exit status:

@@ -1,12 +1,18 @@
 //! The command line, and nothing but its shape: man pages and completions are generated from here.
 
+pub mod boot_images;
 mod exits;
+mod preflight;
+mod rollout;
 mod streams;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use boot_images::BootImagesOptions;
+pub use preflight::{PreflightOptions, ReleaseOptions, spelt_out};
+pub use rollout::{EstimateOptions, ExplainOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
 pub use streams::{
     DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions, ShowOptions,
     SourceOptions, StreamsCommand, StreamsOptions,
@@ -45,6 +51,14 @@ pub enum Command {
     /// OS image streams: which operating systems a release offers, and which one each pool runs
     #[command(disable_help_subcommand = true)]
     Streams(StreamsOptions),
+    /// Say what would go wrong if the cluster were updated to a release; changes nothing
+    Preflight(Box<PreflightOptions>),
+    /// Where an update of the nodes stands, which are next and how long it takes; changes nothing
+    #[command(disable_help_subcommand = true)]
+    Rollout(RolloutOptions),
+    /// Boot images: what new machines start from, and whether it is what the release ships
+    #[command(name = "bootimages", disable_help_subcommand = true)]
+    BootImages(BootImagesOptions),
     /// Write what packages ship beside the command
     #[command(hide = true)]
     Pack(PackOptions),

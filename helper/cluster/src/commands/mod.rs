@@ -1,11 +1,17 @@
 //! One function per command: read the input, ask the core, show the answer.
 
+mod boot_images;
 mod pack;
+mod preflight;
+mod rollout;
 mod streams;
 
 use std::process::ExitCode;
 
+pub use boot_images::boot_images;
 pub use pack::pack;
+pub use preflight::preflight;
+pub use rollout::rollout;
 pub use streams::streams;
 
 /// How a command ended. The numbers are a contract, documented in the man pages.

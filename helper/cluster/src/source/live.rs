@@ -14,7 +14,7 @@ use ostler_cluster_core::objects::{self, Resource};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::ReadError;
+use super::{Narrow, ReadError};
 use crate::cli::ClusterOptions;
 
 /// Longest time of a request with its answer.
@@ -61,8 +61,17 @@ impl Live {
 
     /// All objects of a kind.
     pub async fn list<T: Resource>(&self, namespace: Option<&str>) -> Result<Vec<T>, ReadError> {
+        self.list_some(namespace, Narrow::default()).await
+    }
+
+    /// Objects of a kind, as far as the server may narrow them down.
+    pub async fn list_some<T: Resource>(
+        &self,
+        namespace: Option<&str>,
+        narrow: Narrow<'_>,
+    ) -> Result<Vec<T>, ReadError> {
         for version in versions::<T>() {
-            match self.list_version(version, namespace).await {
+            match self.list_version(version, namespace, narrow).await {
                 Err(ReadError::UnknownKind { .. }) => {}
                 read => return read,
             }
@@ -98,11 +107,16 @@ impl Live {
         }
     }
 
-    async fn list_version<T: Resource>(&self, version: &str, namespace: Option<&str>) -> Result<Vec<T>, ReadError> {
+    async fn list_version<T: Resource>(
+        &self,
+        version: &str,
+        namespace: Option<&str>,
+        narrow: Narrow<'_>,
+    ) -> Result<Vec<T>, ReadError> {
         let what = format!("the list of {}", T::PLURAL);
         for _ in 0..MAX_BEGINNINGS {
-            match self.pages::<T>(version, namespace, &what).await {
-                Ok(items) => return items.into_iter().map(|item| typed(item, version)).collect(),
+            match self.pages::<T>(version, namespace, narrow, &what).await {
+                Ok(items) => return Ok(items),
                 Err(Failure::Expired) => {}
                 Err(Failure::NotFound { .. }) => return Err(unknown::<T>()),
                 Err(Failure::Other(error)) => return Err(error),
@@ -111,20 +125,28 @@ impl Live {
         Err(ReadError::Answer { what, problem: "it changes faster than it can be read".to_owned() })
     }
 
+    /// Only what is kept of an object outlives its page: there may be thousands.
     async fn pages<T: Resource>(
         &self,
         version: &str,
         namespace: Option<&str>,
+        narrow: Narrow<'_>,
         what: &str,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<T>, Failure> {
         let mut parameters = ListParams::default().limit(T::PAGE);
+        parameters.field_selector = narrow.fields.map(str::to_owned);
+        parameters.label_selector = narrow.labels.map(str::to_owned);
         let mut items = Vec::new();
         for _ in 0..MAX_PAGES {
             let request = Request::new(path::<T>(version, namespace)).list(&parameters);
             let request = request.map_err(|_| Failure::answer(what, NO_REQUEST))?;
             let mut page = self.ask(what, request).await?;
             match page.get_mut("items").map(Value::take) {
-                Some(Value::Array(found)) => items.extend(found),
+                Some(Value::Array(found)) => {
+                    for item in found {
+                        items.push(typed(item, version).map_err(Failure::Other)?);
+                    }
+                }
                 Some(Value::Null) => {}
                 _ => return Err(Failure::answer(what, "the answer is no list")),
             }

@@ -19,6 +19,15 @@ pub use live::Live;
 
 use crate::cli::ClusterOptions;
 
+/// Which objects of a kind, in the server's own words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Narrow<'a> {
+    /// By fields.
+    pub fields: Option<&'a str>,
+    /// By labels.
+    pub labels: Option<&'a str>,
+}
+
 /// Where objects come from.
 pub enum Source {
     /// A directory of YAML and JSON files, such as a must-gather.
@@ -41,6 +50,19 @@ impl Source {
         match self {
             Self::Directory(directory) => directory.list(namespace),
             Self::Live(live) => live.list(namespace).await,
+        }
+    }
+
+    /// Objects of a kind, narrowed down by the server where there is one; a directory answers with all of them, so that
+    /// whoever asks has to look all the same.
+    pub async fn list_some<T: Resource>(
+        &self,
+        namespace: Option<&str>,
+        narrow: Narrow<'_>,
+    ) -> Result<Vec<T>, ReadError> {
+        match self {
+            Self::Directory(directory) => directory.list(namespace),
+            Self::Live(live) => live.list_some(namespace, narrow).await,
         }
     }
 

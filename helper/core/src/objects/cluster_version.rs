@@ -47,6 +47,9 @@ pub struct Release {
     /// Image of the payload.
     #[serde(deserialize_with = "null_as_default")]
     pub image: String,
+    /// `Multi` where the payload is for several architectures, else empty.
+    #[serde(deserialize_with = "null_as_default")]
+    pub architecture: String,
 }
 
 /// One release that was applied, or begun.

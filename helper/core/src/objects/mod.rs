@@ -7,27 +7,59 @@ mod absent;
 mod cluster_version;
 mod config_map;
 mod image_stream;
+mod infrastructure;
+mod machine;
 mod machine_config;
+mod machine_config_node;
+mod machine_configuration;
+mod machine_os_config;
 mod meta;
+mod node;
+mod pod;
 mod pool;
 mod registry;
+mod secret;
 mod stream;
+mod validation_settings;
+mod whole_config;
 
-use ostler_core::secret::Secret;
+use ostler_core::secret::Secret as Hidden;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use cluster_version::{ClusterVersion, ClusterVersionStatus, HistoryEntry, Release};
 pub use config_map::ConfigMap;
 pub use image_stream::{ImageStream, ImageStreamSpec, Tag, TagSource};
+pub use infrastructure::{
+    AwsStatus, AzureStatus, FailureDomain, Infrastructure, InfrastructureSpec, InfrastructureStatus, PlatformSpec,
+    PlatformStatus, Provisioning, Topology, VsphereSpec,
+};
+pub use machine::{
+    AwsMachineTemplate, AzureMachineTemplate, CLUSTER_API, CLUSTER_API_NAMESPACE, ClusterMachineSet,
+    ControlPlaneMachineSet, GcpMachineTemplate, INFRASTRUCTURE_API, MACHINE_API, MACHINE_API_NAMESPACE,
+    MachineDeployment, MachineSet, Whole,
+};
 pub use machine_config::{ControllerConfig, ControllerConfigSpec, MachineConfig, MachineConfigSpec};
+pub use machine_config_node::{
+    IrreconcilableChange, MachineConfigNode, MachineConfigNodeSpec, MachineConfigNodeStatus,
+};
+pub use machine_configuration::{
+    MachineConfiguration, MachineConfigurationSpec, MachineConfigurationStatus, MachineManager, ManagedBootImages,
+    PartialSelection, RecordedBootImage, Selection, SkewEnforcement,
+};
+pub use machine_os_config::{MachineOSConfig, MachineOSConfigSpec, MachineOSConfigStatus};
 pub use meta::{Condition, ManagedFields, Metadata, OwnerReference, Requirement, Selector, condition};
+pub use node::{Node, NodeInfo, NodeSpec, NodeStatus, Taint};
+pub use pod::{BudgetSpec, BudgetStatus, Pod, PodDisruptionBudget, PodSpec, PodStatus};
 pub use pool::{CertExpiry, MachineConfigPool, NameRef, PoolConfiguration, PoolSpec, PoolStatus};
 pub use registry::{
     DigestMirrorSpec, ImageConfig, ImageConfigSpec, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet,
     MirrorRule, Proxy, ProxyStatus, RegistrySources, Secret as SecretObject, SourcePolicySpec, TagMirrorSpec,
 };
+pub use secret::Secret;
 pub use stream::{OSImageStream, OSImageStreamSpec, OSImageStreamStatus, StreamSet};
+pub use validation_settings::{ValidationSettings, ValidationSpec};
+pub use whole_config::WholeConfig;
 
 /// A kind, and where the API serves it.
 pub trait Resource: DeserializeOwned {
@@ -72,8 +104,8 @@ pub fn read<T: Resource>(object: Value) -> Result<T, Misshapen> {
 }
 
 /// Reads any value without letting it be shown.
-fn sealed<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret<Value>, D::Error> {
-    serde::Deserialize::deserialize(deserializer).map(Secret::new)
+fn sealed<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Hidden<Value>, D::Error> {
+    serde::Deserialize::deserialize(deserializer).map(Hidden::new)
 }
 
 #[cfg(test)]

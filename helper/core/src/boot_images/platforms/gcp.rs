@@ -1,0 +1,94 @@
+//! Google's cloud: every boot disk names an image.
+
+use serde_json::{Value, json};
+
+use super::super::{Change, Verdict};
+use super::Request;
+use crate::stream_metadata::{Architecture, StreamMetadata};
+
+/// Where Red Hat publishes; anything else is somebody's own.
+pub(in super::super) const OFFICIAL: &str = "projects/rhcos-cloud/global/images";
+
+/// The image and its version.
+pub(in super::super) fn target(
+    stream: &StreamMetadata,
+    architecture: Architecture,
+) -> Result<(String, String), String> {
+    let images = stream.architecture(architecture).ok_or_else(|| super::no_architecture(architecture))?;
+    let image = images.images.as_ref().and_then(|images| images.gcp.as_ref());
+    let named = image.and_then(|image| Some((image.project.as_deref()?, image.name.as_deref()?)));
+    let named = named.filter(|(project, name)| !project.is_empty() && !name.is_empty());
+    let (project, name) = named.ok_or_else(|| format!("the stream names no GCP image for {}", architecture.rpm()))?;
+    let release = image.and_then(|image| image.release.clone()).unwrap_or_default();
+    Ok((format!("projects/{project}/global/images/{name}"), release))
+}
+
+/// One disk with a foreign image is enough to leave them all alone.
+pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict> {
+    let disks = disks(spec)?;
+    let (target, release) = target(request.stream, request.architecture)?;
+    let mut changed = disks.to_vec();
+    let mut before = None;
+    for disk in &mut changed {
+        let Some(image) = boot_image(disk)?.map(ToOwned::to_owned) else { continue };
+        if image == target {
+            continue;
+        }
+        if !image.starts_with(OFFICIAL) {
+            return Err(Verdict::Skipped(format!(
+                "its boot image {image:?} is not one that Red Hat publishes ({OFFICIAL})"
+            )));
+        }
+        set_image(disk, &target);
+        before.get_or_insert(image);
+    }
+    let Some(current) = before else { return Err(Verdict::Current { image: target }) };
+    let before = Value::String(current.clone());
+    Ok(Change { leaf: json!({"disks": changed}), before, current, target, release })
+}
+
+pub(super) fn restored(spec: &Value, before: &Value) -> Result<Option<Value>, String> {
+    let image = before.as_str().ok_or("the record of its boot image is no name of an image")?;
+    let disks = disks(spec)?;
+    let mut changed = disks.to_vec();
+    for disk in &mut changed {
+        if boot_image(disk)?.is_some() {
+            set_image(disk, image);
+        }
+    }
+    Ok((changed != disks).then(|| json!({"disks": changed})))
+}
+
+fn disks(spec: &Value) -> Result<&[Value], String> {
+    match spec.get("disks") {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(disks)) => Ok(disks),
+        Some(_) => Err("disks in its provider spec is no list".to_owned()),
+    }
+}
+
+/// The image of a disk that machines boot from; nothing for any other disk.
+fn boot_image(disk: &Value) -> Result<Option<&str>, String> {
+    let malformed = |what: &str| Err(format!("a disk in its provider spec {what}"));
+    let fields = match disk {
+        Value::Null => return Ok(None),
+        Value::Object(fields) => fields,
+        _ => return malformed("is no object"),
+    };
+    let image = match fields.get("image") {
+        None | Some(Value::Null) => "",
+        Some(Value::String(image)) => image,
+        Some(_) => return malformed("has an image that is no text"),
+    };
+    match fields.get("boot") {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::Bool(true)) => Ok(Some(image)),
+        Some(_) => malformed("does not say by yes or no whether machines boot from it"),
+    }
+}
+
+fn set_image(disk: &mut Value, image: &str) {
+    if let Some(fields) = disk.as_object_mut() {
+        fields.insert("image".to_owned(), image.into());
+    }
+}

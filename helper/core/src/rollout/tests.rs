@@ -1,0 +1,486 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::objects::read;
+
+const STATE: &str = "machineconfiguration.openshift.io/state";
+const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
+const DESIRED: &str = "machineconfiguration.openshift.io/desiredConfig";
+const DRAIN: &str = "machineconfiguration.openshift.io/desiredDrain";
+const DRAINED: &str = "machineconfiguration.openshift.io/lastAppliedDrain";
+
+fn pool(name: &str, target: &str, more: &Value) -> MachineConfigPool {
+    let mut object = json!({
+        "metadata": {"name": name},
+        "spec": {
+            "configuration": {"name": target},
+            "nodeSelector": {"matchLabels": {format!("node-role.kubernetes.io/{name}"): ""}},
+        },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        object["spec"][key] = value.clone();
+    }
+    read(object).unwrap()
+}
+
+/// A node of roles in a zone, the older the smaller `age`, from one configuration to another in a state.
+struct Maker {
+    object: Value,
+}
+
+fn node(name: &str, roles: &[&str], current: &str, desired: &str, state: &str) -> Maker {
+    let labels: serde_json::Map<String, Value> =
+        roles.iter().map(|role| (format!("node-role.kubernetes.io/{role}"), json!(""))).collect();
+    Maker {
+        object: json!({
+            "metadata": {
+                "name": name, "labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z",
+                "annotations": {CURRENT: current, DESIRED: desired, STATE: state},
+            },
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        }),
+    }
+}
+
+impl Maker {
+    fn annotated(mut self, key: &str, value: &str) -> Self {
+        self.object["metadata"]["annotations"][key] = json!(value);
+        self
+    }
+
+    fn placed(mut self, zone: &str, day: u8) -> Self {
+        if !zone.is_empty() {
+            self.object["metadata"]["labels"][order::ZONE] = json!(zone);
+        }
+        self.object["metadata"]["creationTimestamp"] = json!(format!("2026-01-{day:02}T00:00:00Z"));
+        self
+    }
+
+    fn cordoned(mut self) -> Self {
+        self.object["spec"] = json!({"unschedulable": true});
+        self
+    }
+
+    fn made(self) -> Node {
+        read(self.object).unwrap()
+    }
+}
+
+fn done(name: &str, config: &str) -> Maker {
+    node(name, &["worker"], config, config, "Done")
+}
+
+fn workers(max: Value, nodes: Vec<Maker>) -> Fleet {
+    Fleet {
+        pools: vec![pool("worker", "new", &json!({"maxUnavailable": max}))],
+        nodes: nodes.into_iter().map(Maker::made).collect(),
+        ..Fleet::default()
+    }
+}
+
+fn only(fleet: &Fleet) -> PoolStatus {
+    let mut rollout = assess(fleet);
+    assert_eq!(rollout.pools.len(), 1);
+    rollout.pools.remove(0)
+}
+
+#[test]
+fn a_node_is_in_the_pool_that_the_controller_puts_it_in() {
+    let pools: Vec<_> = ["master", "worker", "infra", "gpu", "arbiter"]
+        .iter()
+        .map(|name| pool(name, "new", &json!({})))
+        .chain([read(json!({"metadata": {"name": "all"}, "spec": {"nodeSelector": {}}})).unwrap()])
+        .collect();
+    for (roles, expected) in [
+        (&["worker"][..], "worker"),
+        (&["worker", "infra"], "infra"),
+        (&["master", "worker"], "master"),
+        (&["master", "infra"], "master"),
+        (&["arbiter"], "arbiter"),
+        (&["infra", "gpu", "worker"], "infra gpu"),
+        (&["infra", "gpu", "master"], "infra gpu"),
+        (&["infra", "arbiter"], "infra arbiter"),
+        (&[], ""),
+    ] {
+        let found = match membership(&node("n", roles, "a", "a", "Done").made(), &pools) {
+            Membership::In(pool) => pool.metadata.name.clone(),
+            Membership::Nowhere => String::new(),
+            Membership::Ambiguous(names) => names.join(" "),
+        };
+        assert_eq!(found, expected, "{roles:?}");
+    }
+    let mut windows = node("n", &["worker"], "a", "a", "Done");
+    windows.object["metadata"]["labels"]["kubernetes.io/os"] = json!("windows");
+    assert_eq!(membership(&windows.made(), &pools), Membership::Nowhere);
+}
+
+#[test]
+fn a_share_rounds_down_and_at_least_one_may_go() {
+    for (value, nodes, expected) in [
+        (Value::Null, 10, 1),
+        (json!(3), 10, 3),
+        (json!(0), 10, 1),
+        (json!(-2), 10, 1),
+        (json!("25%"), 10, 2),
+        (json!("5%"), 10, 1),
+        (json!("100%"), 7, 7),
+        (json!("3"), 7, 3),
+        (json!("lots"), 7, 1),
+        (json!("99999999999999999999%"), 7, 1),
+        (json!([1]), 7, 1),
+    ] {
+        let of = |name: &str| max_unavailable(&pool(name, "x", &json!({"maxUnavailable": value})), nodes);
+        assert_eq!(of("worker"), expected, "{value}");
+        assert_eq!(of("arbiter"), 1);
+    }
+}
+
+#[test]
+fn a_node_counts_as_away_while_it_cannot_take_workloads_or_is_on_its_way() {
+    let image = "machineconfiguration.openshift.io/currentImage";
+    for (node, why) in [
+        (done("n", "a"), None),
+        (done("n", "a").cordoned(), Some("it is cordoned")),
+        (node("n", &[], "a", "b", "Done"), Some("it is not done with its update")),
+        (node("n", &[], "a", "b", "Working"), Some("it is not done with its update")),
+        (node("n", &[], "a", "b", "Degraded"), None),
+        (node("n", &[], "a", "b", "Unreconcilable"), None),
+        (node("n", &[], "a", "a", "Degraded"), Some("it is not done with its update")),
+        (node("n", &[], "", "", "Done"), Some("it is not done with its update")),
+        (done("n", "a").annotated(image, "i"), Some("it is not done with its update")),
+    ] {
+        let node = node.made();
+        assert_eq!(unavailable_because(&node).as_deref(), why, "{:?}", node.metadata.annotations);
+    }
+    for (type_, status, why) in [
+        ("Ready", "Unknown", "it is not ready"),
+        ("DiskPressure", "True", "its disk is nearly full"),
+        ("NetworkUnavailable", "True", "it has no network"),
+    ] {
+        let mut object = done("n", "a").object;
+        object["status"]["conditions"] = json!([{"type": type_, "status": status}]);
+        assert_eq!(unavailable_because(&read(object).unwrap()).as_deref(), Some(why));
+    }
+}
+
+#[test]
+fn nodes_go_by_zone_then_age_then_name_and_without_a_zone_last() {
+    let fleet = workers(
+        json!(3),
+        vec![
+            done("z", "old").placed("", 1),
+            done("d", "old").placed("b", 1),
+            done("c", "old").placed("a", 9),
+            done("b", "old").placed("a", 2),
+            done("a", "old").placed("a", 2),
+        ],
+    );
+    let pool = only(&fleet);
+    let order: Vec<&str> = pool.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(order, ["a", "b", "c", "d", "z"]);
+    assert_eq!(pool.next, ["a", "b", "c"]);
+    assert_eq!(pool.nodes[4].place, Some(5));
+    assert!(pool.waits.is_empty(), "{:?}", pool.waits);
+}
+
+#[test]
+fn what_is_away_and_what_has_failed_takes_up_room() {
+    let others = |more: Vec<Maker>| workers(json!(2), [vec![done("w", "old"), done("x", "old")], more].concat_all());
+    let away = only(&others(vec![done("y", "old").cordoned()]));
+    assert_eq!((away.next.len(), away.capacity.unavailable), (1, 1));
+    assert!(away.nodes.iter().any(|node| node.waits == ["it is not told while it is cordoned"]));
+    let failed = only(&others(vec![node("y", &["worker"], "old", "new", "Degraded")]));
+    assert_eq!((failed.next.len(), failed.capacity.failing), (1, 1));
+    let both = only(&others(vec![done("y", "old").cordoned(), node("z", &["worker"], "old", "new", "Degraded")]));
+    assert!(both.next.is_empty());
+    assert_eq!(
+        both.waits,
+        ["1 of at most 2 nodes are unavailable (y); 1 failed on the way to the target, which counts too"]
+    );
+    // A failure on the way to another target takes up none: the node gets a new chance.
+    let other = only(&others(vec![node("y", &["worker"], "old", "other", "Degraded")]));
+    assert_eq!((other.capacity.failing, other.next.len()), (0, 2));
+}
+
+trait Concat<T> {
+    fn concat_all(self) -> Vec<T>;
+}
+
+impl<T> Concat<T> for [Vec<T>; 2] {
+    fn concat_all(self) -> Vec<T> {
+        self.into_iter().flatten().collect()
+    }
+}
+
+#[test]
+fn a_paused_pool_tells_nobody_and_says_so_only_while_somebody_is_left() {
+    let mut fleet = workers(json!(1), vec![done("a", "old"), done("b", "new")]);
+    fleet.pools[0].spec.paused = true;
+    let pool = only(&fleet);
+    assert!(pool.next.is_empty());
+    assert_eq!(pool.waits, ["it is paused: no node is told of a new target"]);
+    fleet.nodes.remove(0);
+    assert!(only(&fleet).waits.is_empty());
+}
+
+#[test]
+fn every_phase_is_told_by_what_is_written_on_the_node() {
+    let hold = "ostler.dev/hold";
+    let action = "machineconfiguration.openshift.io/post-config-action";
+    let going = || node("n", &["worker"], "old", "new", "Working");
+    for (maker, expected) in [
+        (done("n", "new"), Phase::Updated),
+        (done("n", "old"), Phase::Waiting),
+        (node("n", &["worker"], "old", "new", "Done"), Phase::Told),
+        (going().annotated(hold, "over the holidays"), Phase::Held),
+        (going().annotated(DRAIN, "drain-new"), Phase::Draining),
+        // Once workloads were asked to leave, it is too late to hold.
+        (going().annotated(DRAIN, "drain-new").annotated(hold, ""), Phase::Draining),
+        (going().annotated(DRAIN, "drain-new").annotated(DRAINED, "drain-new"), Phase::Changing),
+        (going(), Phase::Changing),
+        (going().annotated(action, "Rebooting"), Phase::Rebooting),
+        (going().annotated(DRAIN, "uncordon-new").annotated(DRAINED, "drain-new"), Phase::Uncordoning),
+        (node("n", &["worker"], "old", "new", "Degraded"), Phase::Failed),
+        (node("n", &["worker"], "new", "new", "Unreconcilable"), Phase::Failed),
+        (node("n", &["worker"], "", "", ""), Phase::Silent),
+    ] {
+        let pool = only(&workers(json!(1), vec![maker]));
+        assert_eq!(pool.nodes[0].phase, expected);
+    }
+}
+
+#[test]
+fn a_hold_and_a_failed_target_are_told_in_the_words_of_who_wrote_them() {
+    let held = node("n", &["worker"], "old", "new", "Done").annotated("ostler.dev/hold", "release week");
+    let waits = &only(&workers(json!(1), vec![held])).nodes[0].waits;
+    assert!(waits[0].contains("(release week)") && waits[0].contains("remove the annotation"), "{waits:?}");
+    let reason = "new was tried on this node and given up: the kubelet did not come back";
+    let failed =
+        node("n", &["worker"], "old", "new", "Degraded").annotated("machineconfiguration.openshift.io/reason", reason);
+    assert_eq!(only(&workers(json!(1), vec![failed])).nodes[0].waits, [format!("Degraded: {reason}")]);
+    let soon = done("n", "old").annotated("ostler.dev/hold", "");
+    assert!(only(&workers(json!(1), vec![soon])).nodes[0].waits[1].contains("once told, it will be held"));
+}
+
+#[test]
+fn the_operators_own_node_goes_last_in_the_control_plane_unless_it_is_the_only_one_left() {
+    let master = |name: &str, config: &str| node(name, &["master"], config, config, "Done").made();
+    let operator = read(json!({
+        "metadata": {"name": "mco", "labels": {"k8s-app": "machine-config-operator"}}, "spec": {"nodeName": "a"},
+    }))
+    .unwrap();
+    let mut fleet = Fleet {
+        pools: vec![pool("master", "new", &json!({}))],
+        nodes: vec![master("a", "old"), master("b", "old"), master("c", "new")],
+        pods: vec![operator],
+        ..Fleet::default()
+    };
+    assert_eq!(only(&fleet).next, ["b"]);
+    fleet.nodes[1] = master("b", "new");
+    assert_eq!(only(&fleet).next, ["a"]);
+}
+
+#[test]
+fn control_plane_and_arbiter_wait_for_each_other() {
+    let pools = || vec![pool("arbiter", "new", &json!({})), pool("master", "new", &json!({}))];
+    let fleet = |nodes: [Maker; 2]| Fleet {
+        pools: pools(),
+        nodes: nodes.into_iter().map(Maker::made).collect(),
+        ..Fleet::default()
+    };
+    let at = |name: &'static str, config| node(name, &[name], config, config, "Done");
+    let next = |fleet: &Fleet| assess(fleet).pools.iter().flat_map(|pool| pool.next.clone()).collect::<Vec<_>>();
+    let first = fleet([at("arbiter", "old"), at("master", "old")]);
+    assert_eq!(next(&first), ["master"]);
+    assert!(assess(&first).pools[0].waits[0].contains("1 nodes are not updated yet"));
+    assert_eq!(next(&fleet([at("arbiter", "old"), at("master", "new")])), ["arbiter"]);
+    assert!(next(&fleet([at("arbiter", "old").cordoned(), at("master", "old")])).is_empty());
+    assert!(next(&fleet([at("arbiter", "old"), at("master", "new").cordoned()])).is_empty());
+}
+
+#[test]
+fn a_pool_that_builds_its_image_waits_for_it_and_moves_nodes_by_it() {
+    let desired_image = "machineconfiguration.openshift.io/desiredImage";
+    let current_image = "machineconfiguration.openshift.io/currentImage";
+    let built = |image: &str| {
+        let object = json!({"metadata": {"name": "x"}, "spec": {"machineConfigPool": {"name": "worker"}},
+            "status": {"currentImagePullSpec": image}});
+        vec![read(object).unwrap()]
+    };
+    let mut fleet = workers(json!(1), vec![done("a", "new")]);
+    // A leftover image in a pool that builds none has to go.
+    let leftover = done("b", "new").annotated(desired_image, "i").annotated(current_image, "i");
+    fleet.nodes.push(leftover.made());
+    assert_eq!(only(&fleet).next, ["b"]);
+    fleet.built = built("i");
+    assert_eq!(only(&fleet).next, ["a"]);
+    fleet.built = built("");
+    let pool = only(&fleet);
+    assert!(pool.next.is_empty() && pool.waits.contains(&"its image is not built yet".to_owned()), "{:?}", pool.waits);
+}
+
+fn pod(name: &str, more: Value) -> Pod {
+    let mut object = json!({
+        "metadata": {"name": name, "namespace": "shop", "labels": {"app": "db"}},
+        "spec": {"nodeName": "n"},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    for (at, value) in more.as_object().unwrap() {
+        *object.pointer_mut(at).unwrap() = value.clone();
+    }
+    read(object).unwrap()
+}
+
+fn budget(name: &str, allowed: i64, more: Value) -> PodDisruptionBudget {
+    let mut object = json!({
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "db"}}, "unhealthyPodEvictionPolicy": null},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2},
+    });
+    for (at, value) in more.as_object().unwrap() {
+        *object.pointer_mut(at).unwrap() = value.clone();
+    }
+    read(object).unwrap()
+}
+
+#[test]
+fn the_pod_and_the_budget_that_keep_a_drain_are_named() {
+    let none = json!({});
+    let kept = "pod shop/db-0 is kept by PodDisruptionBudget tight: 2 healthy, 2 needed, none to spare";
+    let ready = "/status/conditions";
+    for (pod, budgets, expected) in [
+        (pod("db-0", none.clone()), vec![budget("tight", 0, none.clone())], Some(kept)),
+        (pod("db-0", none.clone()), vec![budget("loose", 1, none.clone())], None),
+        (pod("db-0", none.clone()), vec![], None),
+        (pod("db-0", json!({"/metadata/namespace": "other"})), vec![budget("tight", 0, none.clone())], None),
+        (pod("db-0", none.clone()), vec![budget("tight", 0, json!({"/spec/selector": null}))], None),
+        (pod("db-0", none.clone()), vec![budget("tight", 0, json!({"/spec/selector": {}}))], Some(kept)),
+        (pod("db-0", json!({"/spec/nodeName": "m"})), vec![budget("tight", 0, none.clone())], None),
+        (pod("db-0", json!({"/status/phase": "Succeeded"})), vec![budget("tight", 0, none.clone())], None),
+        (pod("db-0", json!({"/status/phase": "Pending"})), vec![budget("tight", 0, none.clone())], None),
+        // A pod that does not serve may go while enough others do.
+        (pod("db-0", json!({ready: []})), vec![budget("tight", 0, none.clone())], None),
+        (
+            pod("db-0", json!({ready: []})),
+            vec![budget("tight", 0, json!({"/status/currentHealthy": 1}))],
+            Some("pod shop/db-0 is kept by PodDisruptionBudget tight: 1 healthy, 2 needed, none to spare"),
+        ),
+        (
+            pod("db-0", json!({ready: []})),
+            vec![budget(
+                "tight",
+                0,
+                json!({"/status/currentHealthy": 1, "/spec/unhealthyPodEvictionPolicy": "AlwaysAllow"}),
+            )],
+            None,
+        ),
+        (
+            pod("db-0", none.clone()),
+            vec![budget("one", 1, none.clone()), budget("two", 1, none.clone())],
+            Some(
+                "pod shop/db-0 has several PodDisruptionBudgets (one, two), and no pod with more than one can be evicted",
+            ),
+        ),
+    ] {
+        let found: Vec<String> = blockers("n", &[pod], &budgets).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn pods_of_the_node_itself_do_not_keep_it_and_many_pods_are_counted() {
+    let tight = [budget("tight", 0, json!({}))];
+    let mut daemon = pod("d", json!({}));
+    daemon.metadata.owner_references =
+        serde_json::from_value(json!([{"kind": "DaemonSet", "name": "x", "controller": true}])).unwrap();
+    let mut mirror = pod("m", json!({}));
+    mirror.metadata.annotations.insert("kubernetes.io/config.mirror".to_owned(), String::new());
+    assert!(blockers("n", &[daemon, mirror], &tight).is_empty());
+    let many: Vec<Pod> = (0..30).map(|number| pod(&format!("db-{number}"), json!({}))).collect();
+    let found = blockers("n", &many, &tight);
+    assert_eq!((found.len(), found.last()), (21, Some(&Blocker::More { count: 10 })));
+    let mut ending = pod("e", json!({}));
+    ending.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".parse().unwrap());
+    assert_eq!(blockers("n", &[ending], &[]), [Blocker::Ending { pod: "shop/e".to_owned() }]);
+}
+
+fn progress(name: &str, conditions: &[(&str, &str, &str)]) -> MachineConfigNode {
+    let condition = |(type_, status, at): &(&str, &str, &str)| json!({"type": type_, "status": status, "lastTransitionTime": format!("2026-01-01T{at}Z")});
+    let conditions: Vec<Value> = conditions.iter().map(condition).collect();
+    read(json!({"metadata": {"name": name}, "status": {"conditions": conditions}})).unwrap()
+}
+
+fn seconds(fleet: &Fleet, rates: Rates) -> (i64, Basis, Option<i64>, i64) {
+    let now = "2026-01-01T10:20:00Z".parse().unwrap();
+    let found = estimate(&assess(fleet), fleet, rates, now);
+    let pool = &found.pools[0];
+    (pool.node_seconds, pool.basis, pool.left_seconds, found.whole_seconds)
+}
+
+#[test]
+fn an_estimate_counts_rounds_and_takes_the_time_of_a_node_from_those_that_are_done() {
+    // The documentation's own examples: six nodes, five minutes each, one or two at a time, after an hour.
+    let six = || (0..6).map(|number| done(&format!("n{number}"), "old")).collect::<Vec<_>>();
+    let usual = Rates { node: None, payload: USUAL_PAYLOAD };
+    assert_eq!(seconds(&workers(json!(1), six()), usual), (300, Basis::Usual, Some(1800), 90 * 60));
+    assert_eq!(seconds(&workers(json!(2), six()), usual), (300, Basis::Usual, Some(900), 75 * 60));
+    let given = Rates { node: Some(60), payload: 0 };
+    assert_eq!(seconds(&workers(json!(4), six()), given), (60, Basis::Given, Some(120), 120));
+
+    let mut under_way = workers(json!(1), vec![done("a", "new"), done("b", "new"), done("c", "new"), done("d", "old")]);
+    under_way.nodes.push(node("e", &["worker"], "old", "new", "Working").made());
+    under_way.progress = vec![
+        progress("a", &[("Updated", "True", "10:00:00")]),
+        progress("b", &[("Updated", "True", "10:08:00")]),
+        progress("c", &[("Updated", "True", "10:18:00")]),
+        progress("e", &[("Updated", "False", "10:18:00")]),
+    ];
+    // Ten minutes each; `e` began two minutes ago, `d` comes after it.
+    assert_eq!(seconds(&under_way, usual).1, Basis::Measured);
+    assert_eq!(seconds(&under_way, usual).2, Some(8 * 60 + 10 * 60));
+    under_way.pools[0].spec.paused = true;
+    assert_eq!(seconds(&under_way, usual).2, None);
+}
+
+#[test]
+fn an_explanation_tells_pool_phase_reason_and_how_long_each_part_took() {
+    let mut fleet = workers(
+        json!(1),
+        vec![node("n", &["worker"], "old", "new", "Working").annotated(DRAIN, "drain-new"), done("m", "old")],
+    );
+    fleet.progress = vec![progress(
+        "n",
+        &[("Updated", "False", "10:00:00"), ("Cordoned", "True", "10:02:00"), ("UpdatePrepared", "True", "10:01:00")],
+    )];
+    fleet.pods = vec![pod("db-0", json!({}))];
+    fleet.budgets = vec![budget("tight", 0, json!({}))];
+    let rollout = assess(&fleet);
+    let explained = |name: &str| {
+        let (pool, node) = rollout.node(name).unwrap();
+        explain(pool, node, &fleet).join("\n")
+    };
+    let told = explained("n");
+    for part in ["it is draining", "kept by PodDisruptionBudget tight", "Cordoned at 2026-01-01T10:02:00Z, 60 s after"]
+    {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
+    let waits = explained("m");
+    assert!(
+        waits.contains("it is number 1 by zone and age") && waits.contains("the pool waits: 1 of at most 1"),
+        "{waits}"
+    );
+    assert_eq!(rollout.node("n").unwrap().1.since.unwrap().to_string(), "2026-01-01T10:02:00Z");
+}
+
+#[test]
+fn nodes_of_no_pool_and_of_several_are_told() {
+    let fleet = Fleet {
+        pools: vec![pool("a", "new", &json!({})), pool("b", "new", &json!({}))],
+        nodes: vec![node("lost", &["x"], "", "", "").made(), node("torn", &["a", "b"], "", "", "").made()],
+        ..Fleet::default()
+    };
+    let rollout = assess(&fleet);
+    assert_eq!(rollout.strays["lost"], "no pool selects it");
+    assert!(rollout.strays["torn"].contains("pools a, b select it"));
+    assert!(rollout.node("lost").is_none());
+}
