@@ -99,6 +99,9 @@ pub struct ApplyOptions {
     /// Only the machine resources of this name
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
+    /// Go on although the machine-config controller runs, which updates boot images too
+    #[arg(long)]
+    pub beside_controller: bool,
     /// How to print
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: Format,
@@ -113,6 +116,9 @@ pub struct RunOptions {
     /// How often to look, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(5..=86400))]
     pub interval: u64,
+    /// Go on although the machine-config controller runs, which updates boot images too
+    #[arg(long)]
+    pub beside_controller: bool,
 }
 
 /// `ostler-cluster bootimages history`.

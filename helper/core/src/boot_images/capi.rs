@@ -144,6 +144,22 @@ fn changed_image(image: &Value, wanted: Value) -> Result<Change, Verdict> {
     Ok(Change { leaf, before: image.clone(), current, target, release })
 }
 
+/// The template to make to put a boot image back, and the patch that refers to it.
+pub fn restored(
+    machine: &Machine,
+    template: &Whole,
+    platform: Platform,
+    before: &Value,
+) -> Option<(TemplateClone, Value)> {
+    let leaf = match platform {
+        Platform::Gcp => json!({"image": before}),
+        Platform::Aws => json!({"ami": before}),
+        Platform::Azure => json!({"image": {"marketplace": before}}),
+        _ => return None,
+    };
+    (!before.is_null()).then(|| cloned(machine, template, &leaf))
+}
+
 /// The template to make, and the patch that refers to it.
 pub(super) fn cloned(machine: &Machine, template: &Whole, leaf: &Value) -> (TemplateClone, Value) {
     let patch = merge::nested(&["spec", "template", "spec"], leaf.clone());

@@ -115,6 +115,15 @@ impl History {
         entry.details.drain(..surplus);
     }
 
+    /// Takes the last change back: it was not made.
+    pub fn take_back(&mut self, key: &str) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        entry.details.pop();
+        if let Some(attempt) = &mut entry.attempt {
+            attempt.count = attempt.count.saturating_sub(1);
+        }
+    }
+
     /// Forgets how often a change was made; says whether there was anything to forget.
     pub fn forget_attempts(&mut self, key: &str) -> bool {
         self.entries.get_mut(key).and_then(|entry| entry.attempt.take()).is_some()

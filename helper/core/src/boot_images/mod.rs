@@ -26,7 +26,7 @@ pub use guard::{Attempt, HOT_LOOP_LIMIT, HotLoop};
 pub use known::KnownImages;
 pub use plan::{Cluster, Gate, Mode, decide, gate, plan};
 pub use platform::Platform;
-pub use platforms::restored;
+pub use platforms::{noted, restored};
 pub use resource::{Kind, Machine};
 pub use shipped::{BOOT_IMAGES, ShippedImages};
 pub use verdict::{Change, Decision, Item, StubAdvice, TemplateClone, Verdict};

@@ -259,13 +259,17 @@ fn user_data(cluster: &Cluster, machine: &Machine) -> Result<(Option<StubAdvice>
     }
     let namespace = machine.kind.namespace();
     match cluster.user_data.find(namespace, name) {
-        Found::Secret(secret) => {
-            stub::check(secret, keys).map(|advice| (advice, "")).map_err(|error| error.to_string())
-        }
+        Found::Secret(secret) => stub::check(secret, keys).map(|advice| (advice, "")).map_err(|error| whole(&error)),
         Found::Unreadable(why) => Err(why.to_owned()),
         Found::Missing => Err(format!("its secret with user data, {namespace}/{name}, is not there")),
         Found::NotRead => Ok((None, "; the secret with its user data was not at hand, and is not checked")),
     }
+}
+
+/// An error with its causes, in one line.
+fn whole(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"))
 }
 
 fn blank(machine: &Machine) -> Item {

@@ -106,7 +106,10 @@ pub enum StubError {
         secret: String,
     },
     /// It cannot be raised.
-    #[error("the Ignition config in the secret {secret}, of version {version:?}, cannot be raised to {to}: {cause}", to = ignition::STUB_VERSION)]
+    #[error(
+        "the Ignition config in the secret {secret}, of version {version:?}, cannot be raised to {}",
+        ignition::STUB_VERSION
+    )]
     Conversion {
         /// The secret.
         secret: String,
@@ -114,7 +117,7 @@ pub enum StubError {
         version: String,
         /// Why.
         #[source]
-        cause: ignition::ParseError,
+        cause: Box<ignition::ParseError>,
     },
 }
 
@@ -145,7 +148,11 @@ pub fn check(secret: &Secret, keys: &[&str]) -> Result<Option<StubAdvice>, StubE
     }
     let from: String = version.chars().take(32).collect();
     let raised = ignition::raise_stub(config.expose().clone());
-    let upgraded = raised.map_err(|cause| StubError::Conversion { secret: name(), version: from.clone(), cause })?;
+    let upgraded = raised.map_err(|cause| StubError::Conversion {
+        secret: name(),
+        version: from.clone(),
+        cause: Box::new(cause),
+    })?;
     Ok(Some(StubAdvice {
         namespace: secret.metadata.namespace.clone(),
         secret: name(),

@@ -94,7 +94,8 @@ async fn all<T: Resource>(source: &Source) -> Result<Vec<T>, ReadError> {
     }
 }
 
-async fn machines(source: &Source) -> Result<Vec<Machine>, ReadError> {
+/// The machine resources of every kind.
+pub async fn machines(source: &Source) -> Result<Vec<Machine>, ReadError> {
     let of = |kind: Kind| move |object: Whole| Machine::new(kind, object);
     let sets = all(source).await?.into_iter().map(|MachineSet(object)| object).map(of(Kind::MachineSet));
     let control = all(source).await?.into_iter().map(|ControlPlaneMachineSet(object)| object);

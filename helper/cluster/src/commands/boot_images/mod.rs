@@ -1,8 +1,13 @@
 //! `ostler-cluster bootimages`: what the core decides about boot images, asked, shown and, on request, done.
 
+mod apply;
 mod gather;
+mod pass;
+mod restore;
+mod run;
 mod show;
 mod skew;
+mod write;
 
 use anyhow::Result;
 use ostler_cluster_core::boot_images::{self, Cluster, Gate, Item};
@@ -22,7 +27,9 @@ pub async fn boot_images(cluster: &ClusterOptions, command: BootImagesCommand) -
         BootImagesCommand::Explain(options) => explain(cluster, &options).await,
         BootImagesCommand::History(options) => history(cluster, &options).await,
         BootImagesCommand::Skew(options) => skew::skew(cluster, &options).await,
-        _ => Err(Trouble::no_answer("not yet").into()),
+        BootImagesCommand::Apply(options) => apply::apply(cluster, &options).await,
+        BootImagesCommand::Run(options) => run::run(cluster, &options).await,
+        BootImagesCommand::Restore(options) => restore::restore(cluster, &options).await,
     }
 }
 

@@ -59,6 +59,11 @@ pub(super) fn restored(spec: &Value, before: &Value) -> Result<Option<Value>, St
     Ok((changed != disks).then(|| json!({"disks": changed})))
 }
 
+pub(super) fn noted(spec: &Value) -> Value {
+    let disks = disks(spec).unwrap_or_default();
+    disks.iter().find_map(|disk| boot_image(disk).ok().flatten()).map(Value::from).unwrap_or_default()
+}
+
 fn disks(spec: &Value) -> Result<&[Value], String> {
     match spec.get("disks") {
         None | Some(Value::Null) => Ok(&[]),

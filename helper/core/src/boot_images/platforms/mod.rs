@@ -54,6 +54,16 @@ pub fn restored(platform: Platform, spec: &Value, before: &Value) -> Result<Opti
     }
 }
 
+/// The boot image that a provider spec names, as a [`Change`] notes it.
+pub fn noted(platform: Platform, spec: &Value) -> Value {
+    match platform {
+        Platform::Gcp => gcp::noted(spec),
+        Platform::Aws => spec.get("ami").cloned().unwrap_or_default(),
+        Platform::Azure => spec.get("image").cloned().unwrap_or_default(),
+        _ => Value::Null,
+    }
+}
+
 /// A text at a pointer; empty where there is none.
 fn text<'a>(value: &'a Value, pointer: &str) -> Result<&'a str, String> {
     match value.pointer(pointer) {
