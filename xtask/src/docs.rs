@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -15,13 +15,13 @@ use crate::{demo, process, troubleshoot, workspace};
 pub const USAGE: &str = "\
 cargo xtask docs [--check]
 
-Writes docs/man and docs/completions from the definition of the command line, and the
+Writes docs/man and docs/completions from the definitions of the command lines, and the
 messages in docs/usage/troubleshoot.md from the message catalogue.
 
   --check    write nothing; fail if what is committed is not what would be written
 ";
 
-/// `ostler pack` kind and the directory below `docs` of the same name.
+/// What `pack` of a program writes, and the directory below `docs` of the same name.
 const KINDS: [&str; 2] = ["man", "completions"];
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -35,9 +35,9 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
 
 /// Replaces the committed files, so that a command that is gone takes its page along.
 fn write() -> Result<()> {
-    let program = demo::build()?;
+    let programs = build()?;
     for kind in KINDS {
-        generate(&program, kind, &workspace::root().join("docs").join(kind))?;
+        generate(&programs, kind, &workspace::root().join("docs").join(kind))?;
     }
     fs::write(troubleshoot::path(), troubleshoot::page()?)
         .with_context(|| format!("cannot write {}", troubleshoot::PAGE))
@@ -45,11 +45,11 @@ fn write() -> Result<()> {
 
 /// Fails if the committed files are not what the command line would generate.
 pub fn check() -> Result<()> {
-    let program = demo::build()?;
+    let programs = build()?;
     let mut stale = Vec::new();
     for kind in KINDS {
         let fresh = workspace::target().join("xtask/docs").join(kind);
-        generate(&program, kind, &fresh)?;
+        generate(&programs, kind, &fresh)?;
         let committed = read(&workspace::root().join("docs").join(kind))?;
         stale.extend(differences(&committed, &read(&fresh)?).map(|name| format!("docs/{kind}/{name}")));
     }
@@ -61,12 +61,19 @@ pub fn check() -> Result<()> {
     bail!("not what the code generates: {}; run `cargo xtask docs` and commit the result", stale.join(", "))
 }
 
-fn generate(program: &Path, kind: &str, directory: &Path) -> Result<()> {
+/// The agent and the cluster helper.
+fn build() -> Result<[PathBuf; 2]> {
+    let agent = demo::build()?;
+    process::run(&mut process::cargo(["build", "--locked", "--quiet", "--package", "ostler-cluster"]))?;
+    Ok([agent, workspace::target().join("debug/ostler-cluster")])
+}
+
+fn generate(programs: &[PathBuf], kind: &str, directory: &Path) -> Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory).with_context(|| format!("cannot clear {}", directory.display()))?;
     }
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    process::run(Command::new(program).args(["pack", kind]).arg(directory))
+    programs.iter().try_for_each(|program| process::run(Command::new(program).args(["pack", kind]).arg(directory)))
 }
 
 fn read(directory: &Path) -> Result<Files> {

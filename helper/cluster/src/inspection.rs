@@ -31,8 +31,8 @@ const MAX_REFERENCES: u64 = 8 << 20;
 pub enum Inspector {
     /// Somebody has looked already.
     Given(BTreeMap<String, Labels>),
-    /// Asks registries.
-    Registry(Box<Registry>),
+    /// Asks registries, and keeps what is known.
+    Registry(Box<Registry>, Option<Cache>),
 }
 
 impl Inspector {
@@ -46,17 +46,21 @@ impl Inspector {
             of_cluster(&mut settings, cluster).await;
         }
         of_command_line(&mut settings, options)?;
+        let cache = settings.cache.clone();
         let registry = Registry::new(settings).context(Trouble::input("the settings for registries cannot be used"))?;
-        Ok(Self::Registry(Box::new(registry)))
+        Ok(Self::Registry(Box::new(registry), cache))
     }
 
     /// The labels of images; a failure stands where they would.
     pub async fn labels(&self, images: &BTreeSet<String>) -> BTreeMap<String, Labels> {
         match self {
             Self::Given(labels) => labels.clone(),
-            Self::Registry(registry) => {
+            Self::Registry(registry, cache) => {
                 let images: Vec<String> = images.iter().cloned().collect();
                 let found = registry.inspect_many(&images, Pace::default()).await;
+                if let Some(cache) = cache {
+                    keep(cache, &images);
+                }
                 let labels = found.into_iter().map(|found| match found {
                     Ok(inspected) => Labels::Found(inspected.labels),
                     Err(error) => Labels::Unreachable(error.to_string()),
@@ -72,12 +76,21 @@ impl Inspector {
             Self::Given(_) => {
                 Err("its image-references cannot be read without a registry; give --image-references".to_owned())
             }
-            Self::Registry(registry) => {
+            Self::Registry(registry, _) => {
                 let found = registry.file(release, IMAGE_REFERENCES, MAX_REFERENCES).await;
                 let found = found.map_err(|error| error.to_string())?;
                 found.ok_or_else(|| format!("{release} has no {IMAGE_REFERENCES}; it is no release"))
             }
         }
+    }
+}
+
+/// What nobody refers to any more goes in time. A cache that cannot be written is only slower next time.
+fn keep(cache: &Cache, images: &[String]) {
+    let digest = |image: &String| image.rsplit_once('@').map(|(_, digest)| digest.to_owned());
+    cache.evict(&images.iter().filter_map(digest).collect());
+    if let Err(error) = cache.save() {
+        output::note(&format!("what is known of images cannot be kept: {error}"));
     }
 }
 

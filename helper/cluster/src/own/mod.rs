@@ -11,3 +11,6 @@ pub use writer::Writer;
 
 /// The name under which the helper writes.
 pub const MANAGER: &str = "ostler-cluster";
+/// The same for statuses. Older API servers do not tell parts of an object apart: under one name, writing the object would
+/// disown its status, and streams that are gone would stay.
+pub const STATUS_MANAGER: &str = "ostler-cluster-status";

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -14,7 +14,7 @@ use ostler_cluster_core::streams::RELEASE_IMAGE;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::MANAGER;
+use super::{MANAGER, STATUS_MANAGER};
 
 /// Longest time of a request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ impl Writer {
             "metadata": {"name": OSImageStream::NAME, "annotations": {RELEASE_IMAGE: release}},
             "spec": {"defaultStream": default},
         });
-        let parameters = self.parameters();
+        let parameters = self.parameters(MANAGER);
         let patch = Patch::Apply(&object);
         bounded("write the OSImageStream", self.streams.patch(OSImageStream::NAME, &parameters, &patch)).await?;
         Ok(())
@@ -55,7 +55,7 @@ impl Writer {
             "apiVersion": api_version::<OSImageStream>(), "kind": OSImageStream::KIND,
             "metadata": {"name": OSImageStream::NAME}, "status": status,
         });
-        let parameters = self.parameters();
+        let parameters = self.parameters(STATUS_MANAGER);
         let what = "write the status of the OSImageStream";
         let patch = Patch::Apply(&object);
         let mut written = bounded(what, self.streams.patch_status(OSImageStream::NAME, &parameters, &patch)).await?;
@@ -64,13 +64,10 @@ impl Writer {
         if held.as_ref().is_some_and(|held| same(held, status)) {
             return Ok(());
         }
-        if !self.force {
-            bail!("the status of the OSImageStream holds streams of somebody else; see --take-over");
-        }
         if let Some(fields) = written.data.as_object_mut() {
             fields.insert("status".to_owned(), json!(status));
         }
-        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        let parameters = PostParams { field_manager: Some(STATUS_MANAGER.to_owned()), ..PostParams::default() };
         bounded(what, self.streams.replace_status(OSImageStream::NAME, &parameters, &written)).await?;
         Ok(())
     }
@@ -88,13 +85,13 @@ impl Writer {
         let change = json!({
             "metadata": {"resourceVersion": object.metadata.resource_version}, "status": {"conditions": conditions},
         });
-        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let parameters = PatchParams { field_manager: Some(STATUS_MANAGER.to_owned()), ..PatchParams::default() };
         bounded(&what, self.pools.patch_status(pool, &parameters, &Patch::Merge(&change))).await?;
         Ok(true)
     }
 
-    fn parameters(&self) -> PatchParams {
-        let parameters = PatchParams::apply(MANAGER);
+    fn parameters(&self, manager: &str) -> PatchParams {
+        let parameters = PatchParams::apply(manager);
         if self.force { parameters.force() } else { parameters }
     }
 }

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
 use kube::{Client, CustomResourceExt, ResourceExt};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ostler_core::api::MachineConfigPool;
+use ostler_core::api::{MachineConfig, MachineConfigPool};
 use serde_json::{Value, json};
 
 use crate::cluster::server::Server;
@@ -112,8 +112,9 @@ impl Lab {
                 "kind": "ClusterVersion", "plural": "clusterversions", "singular": "clusterversion",
                 "listKind": "ClusterVersionList"}},
         });
-        let pools = serde_json::to_value(MachineConfigPool::crd()).unwrap();
-        for mut definition in [serde_saphyr::from_str(CRD).unwrap(), pools, releases] {
+        let [pools, configs] =
+            [MachineConfigPool::crd(), MachineConfig::crd()].map(|kind| serde_json::to_value(kind).unwrap());
+        for mut definition in [serde_saphyr::from_str(CRD).unwrap(), configs, pools, releases] {
             if minor < WITH_RULES {
                 without_rules(&mut definition);
             }

@@ -14,7 +14,7 @@ use super::knowledge::policy_of;
 use crate::cli::{ClusterOptions, RunOptions};
 use crate::commands::{Outcome, Trouble};
 use crate::output;
-use crate::own::{Leadership, MANAGER, Writer};
+use crate::own::{Leadership, STATUS_MANAGER, Writer};
 use crate::source::Source;
 
 /// Runs until told to end, or for one turn.
@@ -88,7 +88,7 @@ impl Turns<'_> {
             return Err(Trouble::no_answer("the ClusterVersion names no release image yet").into());
         }
         let object: Option<OSImageStream> = self.source.get(None, OSImageStream::NAME).await?;
-        let ownership = streams::ownership(object.as_ref().map(|object| &object.metadata), MANAGER);
+        let ownership = streams::ownership(object.as_ref().map(|object| &object.metadata), STATUS_MANAGER);
         if let (Ownership::Foreign { evidence }, true) = (&ownership, self.writer.is_some() && !self.options.take_over)
         {
             return Err(Foreign(evidence.clone()).into());

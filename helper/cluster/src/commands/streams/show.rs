@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::{ClusterOptions, Format, ShowOptions};
 use crate::commands::{Outcome, Trouble};
 use crate::output::{self, HEADING, Table};
-use crate::own::MANAGER;
+use crate::own::STATUS_MANAGER;
 use crate::source::Source;
 
 /// What `streams show -o json` prints. Keys are a contract; more may be added.
@@ -42,7 +42,7 @@ pub async fn show(cluster: &ClusterOptions, options: &ShowOptions) -> Result<Out
     }
     let ours = |key: &&str| object.metadata.annotations.contains_key(*key);
     let annotation = |key: &'static str| (key, object.metadata.annotations.get(key).map_or("", String::as_str));
-    let writer = match streams::ownership(Some(&object.metadata), MANAGER) {
+    let writer = match streams::ownership(Some(&object.metadata), STATUS_MANAGER) {
         Ownership::Free => "nobody".to_owned(),
         Ownership::Ours => "ostler-cluster".to_owned(),
         Ownership::Foreign { evidence } => format!("somebody else: {evidence}"),
