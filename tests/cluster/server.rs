@@ -87,6 +87,11 @@ impl Server {
         client(&self.ground.path("admin.kubeconfig")).await
     }
 
+    /// The kubeconfig of somebody who may do everything.
+    pub fn admin_file(&self) -> PathBuf {
+        self.ground.path("admin.kubeconfig")
+    }
+
     /// The kubeconfig of a node's kubelet.
     pub fn node(&self, name: &str) -> PathBuf {
         self.node_at(name, self.address(), "kubeconfig")

@@ -17,7 +17,21 @@ pub fn raise_stub(config: Value) -> Result<Value, ParseError> {
     }
     let Source(mut raised) = Source::parse(config)?;
     raised.ignition.version = STUB_VERSION.to_owned();
-    serde_json::to_value(raised).map_err(|_| ParseError::NotAnObject)
+    let mut raised = serde_json::to_value(raised).map_err(|_| ParseError::NotAnObject)?;
+    drop_nulls(&mut raised);
+    Ok(raised)
+}
+
+/// Some of the types write what is absent as null; the operator leaves it out. They are as deep as the spec is.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -203,3 +203,106 @@ pub fn kind_named(name: &str) -> Option<&'static str> {
     let kinds = [Kind::MachineSet, Kind::ControlPlaneMachineSet, Kind::MachineDeployment];
     kinds.into_iter().map(Kind::name).find(|kind| kind.eq_ignore_ascii_case(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Method, Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use ostler_cluster_core::boot_images::ShippedImages;
+    use ostler_cluster_core::boot_images::stub::UserData;
+    use ostler_cluster_core::objects::{self, Infrastructure};
+    use ostler_cluster_core::stream_metadata::Architecture;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const OLD: &str = "projects/rhcos-cloud/global/images/old";
+    const NEW: &str = "projects/rhcos-cloud/global/images/new";
+
+    fn object(image: &str, version: &str) -> Value {
+        json!({"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
+            "metadata": {"name": "a", "namespace": "openshift-machine-api", "resourceVersion": version},
+            "spec": {"template": {"spec": {"providerSpec": {"value": {
+                "disks": [{"boot": true, "image": image}], "userDataSecret": {"name": "s"}}}}}}})
+    }
+
+    fn cluster() -> Cluster {
+        let stream =
+            json!({"architectures": {"x86_64": {"images": {"gcp": {"project": "rhcos-cloud", "name": "new"}}}}});
+        let map = objects::read(json!({"metadata": {"name": "m"}, "data": {"stream": stream.to_string()}})).unwrap();
+        let infrastructure: Infrastructure =
+            objects::read(json!({"status": {"platformStatus": {"type": "GCP"}}})).unwrap();
+        Cluster {
+            shipped: Ok(Some(ShippedImages::of(&map))),
+            infrastructure: Ok(Some(infrastructure)),
+            control_plane: Some(Architecture::X86_64),
+            user_data: UserData::new(Vec::new(), false),
+            ..Cluster::default()
+        }
+    }
+
+    /// A server that refuses so many patches and shows an object when asked, and what it was sent.
+    fn server(conflicts: usize, shown: Value) -> (Writer, Arc<Mutex<Vec<Value>>>) {
+        let patches = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&patches);
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (kept, shown) = (Arc::clone(&kept), shown.clone());
+            async move {
+                let patched = request.method() == Method::PATCH;
+                let mut code = 200;
+                if patched {
+                    let body = request.into_body().collect_bytes().await.unwrap();
+                    let mut kept = kept.lock().unwrap();
+                    kept.push(serde_json::from_slice(&body).unwrap());
+                    code = if kept.len() <= conflicts { 409 } else { 200 };
+                }
+                let body = match code {
+                    200 => shown,
+                    code => {
+                        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": "m", "reason": "Conflict"})
+                    }
+                };
+                let answer = Response::builder().status(code).body(Body::from(body.to_string().into_bytes()));
+                Ok::<_, std::convert::Infallible>(answer.unwrap())
+            }
+        });
+        (Writer::new(Client::new(service, "default")), patches)
+    }
+
+    async fn changed(conflicts: usize, shown: Value) -> (Result<(), WriteError>, Vec<Value>) {
+        let cluster = cluster();
+        let machine = Machine::new(Kind::MachineSet, object(OLD, "1").into());
+        let item = boot_images::decide(&cluster, &Gate::Open, &machine);
+        assert_eq!(item.decision, Decision::Patch, "{}", item.reason);
+        let (writer, patches) = server(conflicts, shown);
+        let ended = change(&writer, &cluster, &machine, &item, "now").await;
+        let patches = patches.lock().unwrap().clone();
+        (ended, patches)
+    }
+
+    #[tokio::test]
+    async fn somebody_elses_change_is_looked_at_before_trying_again() {
+        let (ended, patches) = changed(1, object(OLD, "2")).await;
+        assert!(ended.is_ok(), "{ended:?}");
+        let versions: Vec<&Value> = patches.iter().map(|patch| &patch["metadata"]["resourceVersion"]).collect();
+        assert_eq!(versions, ["1", "2"]);
+    }
+
+    #[tokio::test]
+    async fn what_somebody_else_did_already_is_not_done_again() {
+        let (ended, patches) = changed(1, object(NEW, "2")).await;
+        assert!(ended.is_ok() && patches.len() == 1, "{ended:?}");
+        let (ended, patches) = changed(1, object("projects/mine/global/images/x", "2")).await;
+        assert!(matches!(ended, Err(WriteError::Refused { .. })) && patches.len() == 1, "{ended:?}");
+    }
+
+    #[tokio::test]
+    async fn an_object_that_never_rests_is_given_up() {
+        let (ended, patches) = changed(usize::MAX, object(OLD, "2")).await;
+        assert!(ended.is_err_and(|error| error.is_conflict()));
+        assert_eq!(patches.len(), MAX_TRIES);
+    }
+}
