@@ -73,8 +73,8 @@ pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> 
     }
 }
 
-async fn gathered(source: &Source, options: &PreflightOptions, policy: Option<&Policy>) -> (Inventory, bool) {
-    let (mut inventory, late) = gather::inventory(source, Instant::now() + Duration::from_secs(options.timeout)).await;
+async fn gathered(source: &Source, deadline: Instant, policy: Option<&Policy>) -> (Inventory, bool) {
+    let (mut inventory, late) = gather::inventory(source, deadline).await;
     if let Some(policy) = policy {
         inventory.policy = Reading::Read(policy.clone());
     }

@@ -68,14 +68,25 @@ async fn release(options: &ReleaseOptions, at: usize, source: &Source, until: In
                       --target-image-references";
         return Ok(Release { images: failed(reason), boot_images });
     };
-    let inspector = Inspector::open(&RegistryOptions::default(), Some(source)).await?;
-    let references = timeout_at(until, inspector.image_references(image)).await;
-    let references = references.unwrap_or_else(|_| Err(format!("{image} could not be read in time")));
-    let images = match references.and_then(|bytes| references_of(&bytes)) {
+    let images = match asked(image, source, until).await {
         Ok(known) => known.looked_at(labels, source, until).await?,
         Err(reason) => failed(&reason),
     };
     Ok(Release { images, boot_images })
+}
+
+async fn asked(image: &str, source: &Source, until: Instant) -> Result<Known, String> {
+    let inspector = registry(source, until).await?;
+    let references = timeout_at(until, inspector.image_references(image)).await;
+    references_of(&references.unwrap_or_else(|_| Err(format!("{image} could not be read in time")))?)
+}
+
+/// Registries as the cluster reaches them. That they cannot be reached is no reason to say nothing at all.
+async fn registry(source: &Source, until: Instant) -> Result<Inspector, String> {
+    match timeout_at(until, Inspector::open(&RegistryOptions::default(), Some(source))).await {
+        Ok(opened) => opened.map_err(|error| format!("{error:#}")),
+        Err(_) => Err("how registries are reached could not be read in time".to_owned()),
+    }
 }
 
 fn failed<T>(reason: &str) -> Reading<T> {
@@ -124,8 +135,13 @@ impl Known {
         until: Instant,
     ) -> Result<Reading<ReleaseImages>> {
         let wanted: BTreeSet<String> = self.offer.images.iter().map(|offered| offered.image.clone()).collect();
-        let options = RegistryOptions { image_labels: labels.cloned(), ..RegistryOptions::default() };
-        let inspector = Inspector::open(&options, Some(source)).await?;
+        let inspector = match labels {
+            Some(path) => Inspector::Given(input::labels(path)?),
+            None => match registry(source, until).await {
+                Ok(inspector) => inspector,
+                Err(reason) => return Ok(failed(&reason)),
+            },
+        };
         let late = || {
             let late = |image: &String| (image.clone(), Labels::Unreachable("the time was over".to_owned()));
             wanted.iter().map(late).collect()

@@ -1,6 +1,6 @@
 //! What can be wrong with a cluster, one thing at a time.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::fixture::{Fixture, image, user_data};
 
@@ -10,10 +10,7 @@ type Spoil = fn(&mut Fixture);
 /// One for each risk, by its name.
 pub const ALONE: &[(&str, Spoil)] = &[
     ("MachineConfigAmbiguousPool", ambiguous),
-    ("MachineConfigBootImageMajorMismatch", |fixture| {
-        let label = json!({"machineconfiguration.openshift.io/osstream": "rhel-10"});
-        fixture.object("MachineSet", "worker")["metadata"]["labels"] = label;
-    }),
+    ("MachineConfigBootImageMajorMismatch", |fixture| boots(fixture, "rhel-10")),
     ("MachineConfigBootImageSkew", |fixture| {
         let skew = json!({"mode": "Manual", "manual": {"mode": "OCPVersion", "ocpVersion": "4.12.9"}});
         fixture.object("MachineConfiguration", "cluster")["status"]["bootImageSkewEnforcementStatus"] = skew;
@@ -40,7 +37,9 @@ pub const ALONE: &[(&str, Spoil)] = &[
         for pool in ["master", "worker"] {
             fixture.object("MachineConfigPool", pool)["spec"]["osImageStream"] = json!({"name": "rhel-10"});
             fixture.object("MachineConfigPool", pool)["status"]["osImageStream"] = json!({"name": "rhel-10"});
+            set_by(fixture, pool, "");
         }
+        boots(fixture, "rhel-10");
         fixture.offer(&["rhel-10"]);
     }),
     ("MachineConfigDeprecatedOSStreamInUse", |fixture| {
@@ -65,11 +64,10 @@ pub const ALONE: &[(&str, Spoil)] = &[
     }),
     ("MachineConfigOSImageURLConflict", |fixture| {
         fixture.object("MachineConfigPool", "worker")["spec"]["osImageStream"] = json!({"name": "rhel-9"});
-        fixture.add(source("00-master", ""));
-        fixture.add(source("00-worker", "quay.io/me/os@sha256:2"));
+        set_by(fixture, "worker", "quay.io/me/os@sha256:2");
     }),
     ("MachineConfigOSImageURLOverridden", |fixture| {
-        let config = fixture.object("MachineConfig", "rendered-worker");
+        let config = fixture.object("MachineConfig", "rendered-master");
         config["metadata"]["annotations"] =
             json!({"machineconfiguration.openshift.io/os-image-url-overridden": "true"});
         config["spec"]["osImageURL"] = json!("quay.io/me/os:latest");
@@ -79,9 +77,9 @@ pub const ALONE: &[(&str, Spoil)] = &[
         fixture.object("MachineConfigPool", "worker")["status"]["osImageStream"] = json!({"name": "rhel-10"});
     }),
     ("MachineConfigOSStreamMissing", |fixture| {
-        fixture.object("MachineConfigPool", "worker")["spec"]["osImageStream"] = json!({"name": "rhel-8"});
-        fixture.object("MachineConfigPool", "worker")["status"]["osImageStream"] = json!({"name": "rhel-8"});
-        fixture.add(source("00-worker", ""));
+        fixture.object("MachineConfigPool", "worker")["spec"]["osImageStream"] = json!({"name": "special"});
+        fixture.object("MachineConfigPool", "worker")["status"]["osImageStream"] = json!({"name": "special"});
+        set_by(fixture, "worker", "");
     }),
     ("MachineConfigPausedPoolCertExpiry", |fixture| {
         fixture.object("MachineConfigPool", "worker")["status"]["certExpirys"] =
@@ -96,8 +94,7 @@ pub const ALONE: &[(&str, Spoil)] = &[
     }),
     ("MachineConfigPoolPaused", paused),
     ("MachineConfigPoolUpdating", |fixture| {
-        let conditions = json!([{"type": "Updated", "status": "False"}, {"type": "Updating", "status": "True"}]);
-        fixture.object("MachineConfigPool", "worker")["status"]["conditions"] = conditions;
+        fixture.object("MachineConfigPool", "worker")["status"]["conditions"][0]["status"] = json!("False");
         fixture.object("MachineConfigPool", "worker")["status"]["updatedMachineCount"] = json!(1);
     }),
     ("MachineConfigRenderedSizeLimit", |fixture| {
@@ -106,8 +103,9 @@ pub const ALONE: &[(&str, Spoil)] = &[
     }),
     ("MachineConfigRuncOnRHEL10", |fixture| {
         fixture.object("MachineConfigPool", "worker")["spec"]["osImageStream"] = json!({"name": "rhel-10"});
-        fixture.add(source("00-worker", ""));
-        let contents = "data:,[crio.runtime]%0Adefault_runtime%3D%22runc%22%0A";
+        set_by(fixture, "worker", "");
+        boots(fixture, "rhel-10");
+        let contents = "data:,%5Bcrio.runtime%5D%0Adefault_runtime%20%3D%20%22runc%22%0A";
         let file = json!({"path": "/etc/crio/crio.conf.d/01-runtime", "contents": {"source": contents}});
         fixture.object("MachineConfig", "rendered-worker")["spec"]["config"]["storage"] = json!({"files": [file]});
     }),
@@ -134,11 +132,22 @@ pub const EXCLUSIVE: &[&str] = &[
     "MachineConfigNoUpdateCapacity",
     "MachineConfigBootImageSkewUnenforced",
     "MachineConfigBootImageMajorMismatch",
+    "MachineConfigBootImageUnmanaged",
 ];
 
-fn source(name: &str, image: &str) -> Value {
-    json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-        "metadata": {"name": name}, "spec": {"osImageURL": image}})
+/// Makes a pool's own MachineConfig name an OS image, or none.
+fn set_by(fixture: &mut Fixture, pool: &str, image: &str) {
+    let name = format!("00-{pool}");
+    if !fixture.has("MachineConfig", &name) {
+        fixture.add(json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+            "metadata": {"name": name}, "spec": {"osImageURL": image}}));
+    }
+}
+
+/// Makes the machine set boot a stream.
+fn boots(fixture: &mut Fixture, stream: &str) {
+    let label = json!({"machineconfiguration.openshift.io/osstream": stream});
+    fixture.object("MachineSet", "worker")["metadata"]["labels"] = label;
 }
 
 fn ambiguous(fixture: &mut Fixture) {

@@ -95,6 +95,11 @@ impl Fixture {
         self.objects.iter_mut().find(is).unwrap_or_else(|| panic!("there is no {kind} {name}"))
     }
 
+    /// Whether there is such an object.
+    pub fn has(&self, kind: &str, name: &str) -> bool {
+        self.objects.iter().any(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+    }
+
     /// Adds an object.
     pub fn add(&mut self, object: Value) {
         self.objects.push(object);
