@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{demo, docs, e2e, fuzz, needs, process, setup};
+use crate::{demo, docs, e2e, fuzz, needs, process, setup, vm};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -41,6 +41,7 @@ const STAGES: &[Stage] = &[
     },
     Stage { name: "pages", alone: "cargo xtask docs --check", run: docs::check },
     Stage { name: FUZZ, alone: "cargo xtask fuzz --seconds 10", run: || fuzz::all(FUZZ_SECONDS) },
+    Stage { name: "vm", alone: "cargo xtask vm 04", run: vm::short },
     Stage { name: "demo", alone: "cargo xtask demo", run: demo::show },
 ];
 

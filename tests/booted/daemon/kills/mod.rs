@@ -20,7 +20,7 @@ use tally::Tally;
 const KILLS: &str = "OSTLER_KILLS";
 const REPORT: &str = "OSTLER_KILLS_REPORT";
 /// Without anybody's word: what a test run has time for.
-const FEW: u64 = 16;
+const FEW: u64 = 24;
 /// How long a machine may take to be where it should, restarts included.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// A machine is as new after so many cycles, so that nothing of it grows without bounds.
