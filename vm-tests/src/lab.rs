@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::command::on_path;
+use crate::furnish::furnish;
 use crate::image::{Image, NAMES, Programs};
 use crate::keep::{self, Key};
 use crate::machine::{Machine, PATIENCE, Room};
@@ -81,7 +82,7 @@ impl Lab {
 
     /// Where it sleeps; brought there first where nobody has.
     fn asleep(&self) -> Result<PathBuf> {
-        let made_by = [include_str!("node.rs"), include_str!("machine.rs"), include_str!("qemu.rs")];
+        let made_by = [include_str!("furnish.rs"), include_str!("qemu.rs")];
         let key = made_by.into_iter().fold(Key::default().text(self.image.key()), Key::text);
         let key = key.text(&format!("{:?}", self.accelerator)).name();
         keep::provide("asleep", &key, |work| self.bring_to_sleep(work))
@@ -93,7 +94,7 @@ impl Lab {
         node.machine.power_on()?;
         node.machine.wait_for_guest(PATIENCE)?;
         println!("vm: a boot took {:.0} s", start.elapsed().as_secs_f64());
-        node.furnish()?;
+        furnish(&mut node)?;
         println!("vm: furnished after {:.0} s", start.elapsed().as_secs_f64());
         node.machine.run("sync")?;
         node.machine.put_to_sleep(work)

@@ -5,6 +5,7 @@ mod chance;
 mod command;
 mod cuts;
 mod disk;
+mod furnish;
 mod guest;
 mod image;
 mod keep;
@@ -92,7 +93,7 @@ fn boot() -> Result<()> {
     let start = Instant::now();
     node.machine.power_on()?;
     node.machine.wait_for_guest(PATIENCE)?;
-    node.furnish()?;
+    furnish::furnish(&mut node)?;
     println!("vm: booted, and its agent at rest, after {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }

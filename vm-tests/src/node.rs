@@ -9,9 +9,10 @@ use crate::image::{NAMES, VERSIONS};
 use crate::machine::{Machine, PATIENCE};
 
 const DESIRED: &str = "/var/lib/ostler-desired";
-const SEEN: &str = "/var/lib/probe/seen";
+/// What the probe has written.
+pub const SEEN: &str = "/var/lib/probe/seen";
 /// How often a guest is asked; each question costs it some of its time.
-const PAUSE: Duration = Duration::from_millis(700);
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// A boot, and what a service has found in it.
 pub type Found = (String, Result<usize, String>);
@@ -96,20 +97,6 @@ impl<'t> Node<'t> {
         self.write(&format!("{DESIRED}/desired"), &target.name)
     }
 
-    /// Brings a machine that was just installed into the configuration `old`, and has the agent see so.
-    pub fn furnish(&mut self) -> Result<()> {
-        let old = Target::old();
-        for path in ["/etc/motd", "/etc/only-old"] {
-            self.machine.run(&format!("printf old > {path}"))?;
-        }
-        let config = self.config(&old)?.to_string();
-        self.write("/etc/machine-config-daemon/currentconfig", &config)?;
-        self.desire(&old)?;
-        self.machine.run("systemctl restart ostler.service; sync")?;
-        self.wait_until("the node is in old", |node| node.is_in("old"))?;
-        self.machine.run(&format!("rm {SEEN}; systemctl restart kubelet.service; sync")).map(drop)
-    }
-
     /// The node's status object; nothing while there is none.
     pub fn object(&mut self) -> Result<Value> {
         let text = self.read("/run/ostler/machineconfignode.json")?;
@@ -124,22 +111,19 @@ impl<'t> Node<'t> {
 
     /// One of the conditions in the node's status object.
     pub fn condition(&mut self, kind: &str) -> Result<Value> {
-        let object = self.object()?;
-        let conditions = object.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
-        let found = conditions.into_iter().find(|one| one.get("type").is_some_and(|own| own == kind));
-        Ok(found.unwrap_or_default())
+        Ok(condition(&self.object()?, kind))
     }
 
     /// Whether a condition is true.
     pub fn is(&mut self, kind: &str) -> Result<bool> {
-        Ok(self.condition(kind)?.get("status").is_some_and(|status| status == "True"))
+        Ok(is_true(&self.condition(kind)?))
     }
 
     /// Whether the agent says that the node is in this configuration and that nothing is left to do.
     pub fn is_in(&mut self, config: &str) -> Result<bool> {
         let object = self.object()?;
         let current = object.pointer("/status/configVersion/current").is_some_and(|current| current == config);
-        Ok(current && self.is("Updated")?)
+        Ok(current && is_true(&condition(&object, "Updated")))
     }
 
     /// Waits for something; the machine must stay on.
@@ -164,8 +148,13 @@ impl<'t> Node<'t> {
             // A machine that goes down does not answer.
             match done(self) {
                 Ok(true) => return Ok(()),
-                Err(error) if self.machine.is_on() => return Err(error),
-                _ => std::thread::sleep(PAUSE),
+                Err(error) => {
+                    std::thread::sleep(PAUSE);
+                    if self.machine.is_on() {
+                        return Err(error);
+                    }
+                }
+                Ok(false) => std::thread::sleep(PAUSE),
             }
         }
         bail!("waited in vain: {what}\n{}", self.account())
@@ -211,6 +200,15 @@ impl<'t> Node<'t> {
             journalctl --no-pager -o short-monotonic -n 300 | cut -c 1-300";
         self.machine.ask(asked).map_or_else(|error| format!("{error:#}"), |said| said.text)
     }
+}
+
+fn condition(object: &Value, kind: &str) -> Value {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+    conditions.into_iter().find(|one| one.get("type").is_some_and(|own| own == kind)).cloned().unwrap_or_default()
+}
+
+fn is_true(condition: &Value) -> bool {
+    condition.get("status").is_some_and(|status| status == "True")
 }
 
 fn judge(line: &str) -> Result<usize, String> {
