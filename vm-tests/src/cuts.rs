@@ -128,7 +128,7 @@ fn attempt(lab: &Lab, moment: Moment, cache: Cache, chance: &mut Chance) -> Resu
         node.machine.power_on()?;
         cuts += 1;
     }
-    let first = node.machine.wait_for_guest(PATIENCE)?;
+    let first = first_boot(&mut node)?;
     judge(&mut node, &first).map(|old| Came { cuts, old }).map_err(|error| {
         let account = node.account();
         error.context(account)
@@ -142,8 +142,21 @@ fn judge(node: &mut Node<'_>, first: &str) -> Result<bool> {
     if let Some(mixture) = seen.iter().find_map(|(_, found)| found.as_ref().err()) {
         bail!("{mixture}");
     }
-    let after = seen.iter().position(|(boot, _)| boot == first).context("no service has started after the cut")?;
-    Ok(seen.get(after).is_some_and(|(_, found)| *found == Ok(0)))
+    // Where a machine restarts before anything starts, the next boot says it.
+    let after = seen.iter().find(|(boot, _)| boot == first).or_else(|| seen.last());
+    let (_, found) = after.context("no service has started after the cut")?;
+    Ok(*found == Ok(0))
+}
+
+/// The boot after a cut; one that is over before anybody is there to be asked is followed by another.
+fn first_boot(node: &mut Node<'_>) -> Result<String> {
+    let mut greeting = node.machine.wait_for_guest(PATIENCE);
+    for _ in 0..3 {
+        if greeting.is_err() && node.machine.keep_on()? {
+            greeting = node.machine.wait_for_guest(PATIENCE);
+        }
+    }
+    greeting
 }
 
 /// Keeps the machine on until the moment has come. One that never comes is the end of the update.

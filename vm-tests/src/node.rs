@@ -76,11 +76,12 @@ impl<'t> Node<'t> {
                   "metadata": {"name": name}, "spec": spec}))
     }
 
-    /// Writes a file of the guest in one effect.
+    /// Writes a file of the guest in one effect that outlives a power cut.
     pub fn write(&mut self, path: &str, text: &str) -> Result<()> {
         ensure!(!text.contains("\nEND-OF-TEXT"), "the text has the end of texts");
         let command = format!(
-            "mkdir -p \"$(dirname {path})\" && cat > {path}.next <<'END-OF-TEXT'\n{text}\nEND-OF-TEXT\nmv {path}.next {path}"
+            "mkdir -p \"$(dirname {path})\" && cat > {path}.next <<'END-OF-TEXT'\n{text}\nEND-OF-TEXT\n\
+             sync {path}.next && mv {path}.next {path} && sync \"$(dirname {path})\""
         );
         self.machine.run(&command).map(drop)
     }
