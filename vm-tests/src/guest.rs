@@ -12,6 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 /// How long one look at the line takes.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long a guest that wakes up may take for one answer.
+const ATTRACTION: Duration = Duration::from_secs(10);
+
 /// The line.
 pub struct Guest {
     reader: BufReader<UnixStream>,
@@ -54,6 +57,17 @@ impl Guest {
     pub fn hello(&mut self) -> Result<Option<String>> {
         let line = self.look()?.unwrap_or_default();
         Ok(line.split_once("hello ").map(|(_, boot)| boot.to_owned()))
+    }
+
+    /// Asks again and again until it answers: what is said while a guest wakes up can be lost.
+    pub fn attract(&mut self, within: Duration) -> Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < within {
+            if self.run("true", ATTRACTION).is_ok() {
+                return Ok(());
+            }
+        }
+        bail!("the guest does not wake up within {within:?}")
     }
 
     /// Runs a command of its shell to its end.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::command::on_path;
 use crate::furnish::furnish;
@@ -75,9 +75,7 @@ impl Lab {
 
     /// A node that was put to sleep in a directory.
     pub fn woken(&self, from: &Path) -> Result<Node<'_>> {
-        let mut node = Node::new(Machine::wake(self.room(), from)?, self.images()?);
-        node.machine.run("true").context("the machine does not wake up")?;
-        Ok(node)
+        Ok(Node::new(Machine::wake(self.room(), from)?, self.images()?))
     }
 
     /// Where it sleeps; brought there first where nobody has.

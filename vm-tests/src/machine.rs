@@ -165,7 +165,10 @@ impl<'t> Machine<'t> {
         let arguments = std::fs::read_to_string(from.join("arguments"))?;
         let entry = Entry { kernel: from.join("linux"), initramfs: from.join("initrd"), arguments };
         let qemu = Qemu::start(&machine.hardware(), &entry, Some(&from.join("memory")))?;
-        let guest = Guest::connect(&qemu.line())?;
+        // The guest is not to see that its line was ever cut.
+        let mut guest = Guest::connect(&qemu.line())?;
+        qemu.wake()?;
+        guest.attract(PATIENCE)?;
         machine.on = Some((qemu, guest));
         machine.greeted = true;
         machine.entry = Some(entry);

@@ -27,6 +27,7 @@ use crate::cases::CASES;
 use crate::image::{Image, Programs};
 use crate::lab::Lab;
 use crate::machine::PATIENCE;
+use crate::node::Target;
 
 /// Power cuts unless somebody says how many.
 const CUTS: u64 = 10;
@@ -61,6 +62,7 @@ fn enter(words: Vec<String>) -> Result<()> {
             cuts::run(&Lab::open(&programs()?)?, &order)
         }
         ["boot"] => boot(),
+        ["shell"] => shell(),
         other => bail!("not understood: {}; use cargo xtask vm", other.join(" ")),
     }
 }
@@ -95,6 +97,25 @@ fn boot() -> Result<()> {
     node.machine.wait_for_guest(PATIENCE)?;
     furnish::furnish(&mut node)?;
     println!("vm: booted, and its agent at rest, after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs what is typed on a node in the configuration `old`, line by line: for whoever wants to look.
+fn shell() -> Result<()> {
+    let lab = Lab::open(&programs()?)?;
+    let mut node = lab.node()?;
+    for line in std::io::stdin().lines() {
+        match line?.as_str() {
+            "update" => node.desire(&Target::new_os())?,
+            command => {
+                let said = node.machine.ask(command)?;
+                println!("{}[{}]", said.text, said.status);
+            }
+        }
+        if node.machine.keep_on()? {
+            node.machine.wait_for_guest(PATIENCE)?;
+        }
+    }
     Ok(())
 }
 

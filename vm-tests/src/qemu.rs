@@ -52,7 +52,7 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Switches a machine on, or wakes it from what [`Qemu::sleep`] left in a file.
+    /// Switches a machine on; one that [`Qemu::sleep`] left in a file has to be woken yet.
     pub fn start(hardware: &Hardware<'_>, entry: &Entry, asleep: Option<&Path>) -> Result<Self> {
         let work = hardware.work;
         for name in ["guest.sock", "monitor.sock"] {
@@ -89,9 +89,6 @@ impl Qemu {
         let process = qemu.spawn().context("cannot start QEMU")?;
         let mut machine = Self { process, work: work.to_owned() };
         machine.wait_for_sockets()?;
-        if asleep.is_some() {
-            machine.wake()?;
-        }
         Ok(machine)
     }
 
@@ -141,7 +138,8 @@ impl Qemu {
         Ok(())
     }
 
-    fn wake(&self) -> Result<()> {
+    /// Goes on with what it was doing when it fell asleep.
+    pub fn wake(&self) -> Result<()> {
         let mut monitor = Monitor::connect(&self.work)?;
         monitor.wait_for("query-status", |state| state != "inmigrate")?;
         monitor.ask("cont", &json!({})).map(drop)
