@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::socket;
+
 /// How long one look at the line takes.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -34,7 +36,7 @@ pub struct Said {
 impl Guest {
     /// Takes the line of a machine that is on.
     pub fn connect(path: &Path) -> Result<Self> {
-        let stream = UnixStream::connect(path).context("no line to the guest")?;
+        let stream = socket::connect(path)?;
         stream.set_read_timeout(Some(LOOK))?;
         Ok(Self { reader: BufReader::new(stream), line: Vec::new(), number: 0 })
     }

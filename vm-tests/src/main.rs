@@ -15,6 +15,7 @@ mod machine;
 mod node;
 mod qemu;
 mod registry;
+mod socket;
 mod tools;
 
 use std::path::PathBuf;

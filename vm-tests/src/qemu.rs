@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::disk::Export;
 use crate::loader::Entry;
+use crate::socket;
 use crate::tools::Tools;
 
 /// Who executes the guest's instructions.
@@ -159,7 +160,7 @@ struct Monitor {
 
 impl Monitor {
     fn connect(work: &Path) -> Result<Self> {
-        let stream = UnixStream::connect(work.join("monitor.sock")).context("no monitor")?;
+        let stream = socket::connect(&work.join("monitor.sock"))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut monitor = Self { reader: BufReader::new(stream) };
         monitor.ask("qmp_capabilities", &json!({}))?;
