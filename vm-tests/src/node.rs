@@ -106,7 +106,7 @@ impl<'t> Node<'t> {
 
     /// What `ostler status` says.
     pub fn status(&mut self) -> Result<Value> {
-        let said = self.machine.ask("NO_COLOR=1 ostler status -o json")?;
+        let said = self.machine.ask("NO_COLOR=1 ostler status -o json 2> /dev/null")?;
         serde_json::from_str(&said.text).with_context(|| said.text.clone())
     }
 
