@@ -6,6 +6,8 @@
 mod answer;
 #[path = "booted/mod.rs"]
 mod booted;
+#[path = "sandbox/chance.rs"]
+mod chance;
 #[path = "booted/cycle.rs"]
 mod cycle;
 #[path = "booted/daemon/mod.rs"]

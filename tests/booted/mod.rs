@@ -99,6 +99,12 @@ impl Booted {
     /// The same without the end of the boot: until the machine has files that tell, nothing else of it may be used.
     pub fn reboot_and_watch(&mut self) {
         self.wait_for_reboot();
+        self.launch_again();
+    }
+
+    /// Switches the machine on after a power cut, without the end of the boot either.
+    pub fn launch_again(&mut self) {
+        assert!(self.power.is_none(), "the machine is on");
         self.launch(Instant::now()).unwrap();
     }
 

@@ -12,7 +12,12 @@ impl Chance {
     /// Begins with the seed of the environment, or with any.
     pub fn new() -> Self {
         let now = || u64::from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos());
-        Self(std::env::var(SEED).map_or_else(|_| now(), |seed| seed.parse().expect("the seed is a number")))
+        Self::from_seed(std::env::var(SEED).map_or_else(|_| now(), |seed| seed.parse().expect("the seed is a number")))
+    }
+
+    /// Begins with a seed.
+    pub fn from_seed(seed: u64) -> Self {
+        Self(seed)
     }
 
     /// What repeats all that comes.

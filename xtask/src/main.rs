@@ -20,6 +20,7 @@ mod setup;
 mod stages;
 mod troubleshoot;
 mod units;
+mod vm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ const DOORS: &[Door] = &[
     Door { name: "demo", usage: demo::USAGE, summary: "build ostler and show it at work", run: demo::run },
     Door { name: "test", usage: stages::USAGE, summary: "everything that CI checks", run: stages::run },
     Door { name: "e2e", usage: e2e::USAGE, summary: "test against a real API server", run: e2e::run },
+    Door { name: "vm", usage: vm::USAGE, summary: "boot, update and cut off whole machines", run: vm::run },
     Door { name: "golden", usage: golden::USAGE, summary: "check or rewrite the golden plans", run: golden::run },
     Door { name: "cri", usage: cri::USAGE, summary: "check or rewrite what protobuf makes", run: cri::run },
     Door { name: "fuzz", usage: fuzz::USAGE, summary: "fuzz what reads bytes from outside", run: fuzz::run },

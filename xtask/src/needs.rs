@@ -19,6 +19,8 @@ pub enum Door {
     E2e,
     /// `cargo xtask package`.
     Package,
+    /// `cargo xtask vm`.
+    Vm,
 }
 
 /// One row of the table.
@@ -43,7 +45,7 @@ pub const NEEDS: &[Need] = &[
         met: || library("ostree-1 >= 2022.7"),
         debian: &["libostree-dev", "pkg-config"],
         fedora: &["ostree-devel", "pkgconf-pkg-config"],
-        doors: &[Door::Demo, Door::Test, Door::Package],
+        doors: &[Door::Demo, Door::Test, Door::Package, Door::Vm],
     },
     Need {
         what: "rpmbuild, dpkg-deb, mksquashfs and strip, which make packages",
@@ -71,14 +73,14 @@ pub const NEEDS: &[Need] = &[
         met: || on_path("ostree") && ip() && Path::new(FINALIZER).exists(),
         debian: &["ostree", "ostree-boot", "iproute2"],
         fedora: &["ostree", "iproute"],
-        doors: &[Door::Test],
+        doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "skopeo, a registry, openssl and htpasswd, which make and serve OS images to test with",
         met: || registry() && ["skopeo", "openssl", "htpasswd"].into_iter().all(on_path),
         debian: &["skopeo", "docker-registry", "openssl", "apache2-utils"],
         fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools"],
-        doors: &[Door::Test],
+        doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "openssl and curl, which make the certificates of a cluster to test with and talk to its store",
@@ -92,7 +94,7 @@ pub const NEEDS: &[Need] = &[
         met: || library("openssl") && library("libzstd"),
         debian: &["libssl-dev", "libzstd-dev", "pkg-config"],
         fedora: &["openssl-devel", "libzstd-devel", "pkgconf-pkg-config"],
-        doors: &[Door::Test],
+        doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
@@ -106,14 +108,21 @@ pub const NEEDS: &[Need] = &[
         met: systemd,
         debian: &["systemd", "dbus", "util-linux"],
         fedora: &["systemd", "dbus-daemon", "util-linux"],
-        doors: &[Door::Test],
+        doors: &[Door::Test, Door::Vm],
+    },
+    Need {
+        what: "mmdebstrap, xz, zstd and strip, which virtual machines are made with",
+        met: || ["mmdebstrap", "xz", "zstd", "strip"].into_iter().all(on_path),
+        debian: &["mmdebstrap", "xz-utils", "zstd", "binutils"],
+        fedora: &["mmdebstrap", "xz", "zstd", "binutils"],
+        doors: &[Door::Vm],
     },
     Need {
         what: "mkfs.ext4, which makes small filesystems to run full",
         met: || on_path("mkfs.ext4") || on_path("mke2fs"),
         debian: &["e2fsprogs"],
         fedora: &["e2fsprogs"],
-        doors: &[Door::Test],
+        doors: &[Door::Test, Door::Vm],
     },
 ];
 
@@ -181,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_door_asks_only_for_its_own_needs() {
-        for door in [Door::Demo, Door::Test, Door::Fuzz, Door::E2e, Door::Package] {
+        for door in [Door::Demo, Door::Test, Door::Fuzz, Door::E2e, Door::Package, Door::Vm] {
             assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
         }
         assert!(NEEDS.iter().any(|need| need.doors.contains(&Door::Demo)));

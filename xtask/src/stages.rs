@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{demo, docs, e2e, fuzz, needs, package, process, setup, units};
+use crate::{demo, docs, e2e, fuzz, needs, package, process, setup, units, vm};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -43,6 +43,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "units", alone: "cargo xtask units", run: units::check },
     Stage { name: "packages", alone: "cargo xtask package --trial", run: package::trial },
     Stage { name: FUZZ, alone: "cargo xtask fuzz --seconds 10", run: || fuzz::all(FUZZ_SECONDS) },
+    Stage { name: "vm", alone: "cargo xtask vm 04", run: vm::short },
     Stage { name: "demo", alone: "cargo xtask demo", run: demo::show },
 ];
 

@@ -1,6 +1,7 @@
 //! The agent as a service of a node: started by systemd, told what to do by a directory, followed through the restarts
 //! that it orders itself.
 
+mod kills;
 mod manager;
 mod trials;
 

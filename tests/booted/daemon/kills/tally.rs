@@ -1,0 +1,60 @@
+//! What became of the kills, and the account of it that is kept.
+
+use std::fmt::{Debug, Write as _};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// The kills of one driver.
+pub struct Tally {
+    pub kills: u64,
+    pub old: u64,
+    pub new: u64,
+    pub failures: Vec<String>,
+}
+
+impl Tally {
+    pub fn new() -> Self {
+        Self { kills: 0, old: 0, new: 0, failures: Vec::new() }
+    }
+
+    pub fn kill(&mut self) {
+        self.kills += 1;
+    }
+
+    /// Where the first service after a kill has found the machine.
+    pub fn came_to(&mut self, old: bool) {
+        *(if old { &mut self.old } else { &mut self.new }) += 1;
+    }
+
+    /// Keeps what happened beside the build, and a line of it here.
+    pub fn fail(&mut self, reason: String, account: String) {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kills");
+        let at =
+            directory.join(format!("{}.txt", reason.split(':').next().unwrap_or_default().replace([',', ' '], "-")));
+        let written = fs::create_dir_all(&directory).and_then(|()| fs::write(&at, format!("{reason}\n\n{account}")));
+        written.unwrap();
+        eprintln!("FAILED {reason}\nsee {}", at.display());
+        self.failures.push(reason);
+    }
+}
+
+/// The report: a summary line, and what it is made of.
+pub fn account(drivers: &[impl Debug], tallies: &[Tally], seed: u64, took: Duration) -> String {
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let failed = tallies.iter().map(|tally| tally.failures.len()).sum::<usize>();
+    let (tried, old, new) = (sum(|tally| tally.kills), sum(|tally| tally.old), sum(|tally| tally.new));
+    let mut text = format!(
+        "kills: {tried} tried, {old} came back to old, {new} to new, {failed} failed (seed {seed}, {:.0} s)\n\n",
+        took.as_secs_f64()
+    );
+    text.push_str("| driver | kills | old | new | failed |\n|---|---|---|---|---|\n");
+    for (driver, tally) in drivers.iter().zip(tallies) {
+        let Tally { kills, old, new, failures } = tally;
+        let _ = writeln!(text, "| {driver:?} | {kills} | {old} | {new} | {} |", failures.len());
+    }
+    for failure in tallies.iter().flat_map(|tally| &tally.failures) {
+        let _ = writeln!(text, "\n- {failure}");
+    }
+    text
+}

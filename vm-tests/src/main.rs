@@ -1,0 +1,142 @@
+//! `ostler-vm`: cases and power cuts in virtual machines. `cargo xtask vm` builds what it needs and runs it.
+
+mod cases;
+mod chance;
+mod command;
+mod cuts;
+mod disk;
+mod furnish;
+mod guest;
+mod image;
+mod keep;
+mod lab;
+mod loader;
+mod machine;
+mod node;
+mod qemu;
+mod registry;
+mod socket;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::cases::CASES;
+use crate::image::{Image, Programs};
+use crate::lab::Lab;
+use crate::machine::PATIENCE;
+use crate::node::Target;
+
+/// Power cuts unless somebody says how many.
+const CUTS: u64 = 10;
+
+fn main() -> ExitCode {
+    match enter(std::env::args().skip(1).collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("vm: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn enter(words: Vec<String>) -> Result<()> {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    if words == ["list"] {
+        CASES.iter().for_each(|case| println!("{:<26}{}", case.name, case.summary));
+        return Ok(());
+    }
+    if let Some(reason) = lab::obstacle() {
+        println!("SKIPPED: the virtual machines: {reason}");
+        return Ok(());
+    }
+    match words.as_slice() {
+        ["cases"] => run_cases(""),
+        ["cases", wanted] => run_cases(wanted),
+        ["cuts", cuts, seed, jobs, report] => {
+            let (cuts, seed, jobs) = (number(cuts)?.unwrap_or(CUTS), number(seed)?.unwrap_or_default(), number(jobs)?);
+            let report = PathBuf::from(report);
+            let order = cuts::Order { cuts, seed, jobs: jobs.unwrap_or(1), report: Some(&report) };
+            cuts::run(&Lab::open(&programs()?)?, &order)
+        }
+        ["boot"] => boot(),
+        ["shell"] => shell(),
+        other => bail!("not understood: {}; use cargo xtask vm", other.join(" ")),
+    }
+}
+
+/// A number, or nothing where none was given.
+fn number(word: &str) -> Result<Option<u64>> {
+    if word == "-" {
+        return Ok(None);
+    }
+    word.parse().map(Some).with_context(|| format!("{word:?} is not a whole number"))
+}
+
+fn programs() -> Result<Programs> {
+    let named = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set: use cargo xtask vm"))
+    };
+    let (agent, standins) = (named("OSTLER_PROGRAMS")?, named("OSTLER_STANDINS")?);
+    Ok(Programs { agent, standins, checkout: named("OSTLER_CHECKOUT")? })
+}
+
+/// One boot, where what takes long to fetch is there: all that CI has time for.
+fn boot() -> Result<()> {
+    let programs = programs()?;
+    if !Image::can_be_made_in_time()? {
+        println!("SKIPPED: the virtual machine: its packages are not in the cache; `cargo xtask vm 04` fetches them");
+        return Ok(());
+    }
+    let lab = Lab::open(&programs)?;
+    let mut node = lab.installed()?;
+    let start = Instant::now();
+    node.machine.power_on()?;
+    node.machine.wait_for_guest(PATIENCE)?;
+    furnish::furnish(&mut node)?;
+    println!("vm: booted, and its agent at rest, after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs what is typed on a node in the configuration `old`, line by line: for whoever wants to look.
+fn shell() -> Result<()> {
+    let lab = Lab::open(&programs()?)?;
+    let mut node = lab.node()?;
+    for line in std::io::stdin().lines() {
+        match line?.as_str() {
+            "update" => node.desire(&Target::new_os())?,
+            command => {
+                let said = node.machine.ask(command)?;
+                println!("{}[{}]", said.text, said.status);
+            }
+        }
+        if node.machine.keep_on()? {
+            node.machine.wait_for_guest(PATIENCE)?;
+        }
+    }
+    Ok(())
+}
+
+fn run_cases(wanted: &str) -> Result<()> {
+    let chosen: Vec<_> = CASES.iter().filter(|case| case.name.contains(wanted)).collect();
+    if chosen.is_empty() {
+        bail!("there is no case {wanted:?}; --list names them");
+    }
+    let mut lab = Lab::open(&programs()?)?;
+    let mut failed = Vec::new();
+    for case in chosen {
+        println!("vm: {} ({})", case.name, case.summary);
+        let start = Instant::now();
+        let result = (case.run)(&mut lab);
+        let verdict = if result.is_ok() { "ok" } else { "FAILED" };
+        println!("vm: {} {verdict} ({:.0} s)", case.name, start.elapsed().as_secs_f64());
+        if let Err(error) = result {
+            println!("{error:#}");
+            failed.push(case.name);
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
+}

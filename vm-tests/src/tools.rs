@@ -1,0 +1,61 @@
+//! QEMU and busybox, out of Debian's packages and into the cache: nothing is installed on this machine, so nothing of it can
+//! stand in their way.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::answer;
+use crate::keep::{self, Key};
+
+/// What the virtual machines run, and where their emulator comes from.
+pub const SUITE: &str = "trixie";
+const PACKAGES: &str = "qemu-system-x86,busybox-static";
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
+fn name() -> String {
+    Key::default().text(SUITE).text(PACKAGES).name()
+}
+
+/// The unpacked packages.
+pub struct Tools(PathBuf);
+
+impl Tools {
+    /// Whether they are there.
+    pub fn are_kept() -> Result<bool> {
+        keep::kept("tools", &name()).map(|at| at.is_some())
+    }
+
+    /// Those of the cache; fetched first where they are not there.
+    pub fn provide() -> Result<Self> {
+        let at = keep::provide("tools", &name(), |work| {
+            let mut fetch = Command::new("mmdebstrap");
+            fetch.args(["--quiet", "--variant=extract", "--mode=root", "--include", PACKAGES]);
+            fetch.args(["--aptopt=Acquire::Languages \"none\"", SUITE]).arg(work.join("root"));
+            answer(&mut fetch).map(drop)
+        })?;
+        Ok(Self(at.join("root")))
+    }
+
+    /// Its QEMU, with its own libraries.
+    pub fn qemu(&self) -> Command {
+        let libraries = self.0.join(LIBRARIES);
+        // It ends with the thread that has started it, however that ends.
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(libraries.join("ld-linux-x86-64.so.2"))
+            .arg("--library-path")
+            .arg(&libraries);
+        command.arg(self.0.join("usr/bin/qemu-system-x86_64"));
+        command.arg("-L").arg(self.0.join("usr/share/qemu")).arg("-L").arg(self.0.join("usr/share/seabios"));
+        command.env("QEMU_MODULE_DIR", libraries.join("qemu"));
+        command
+    }
+
+    /// A busybox that needs no library.
+    pub fn busybox(&self) -> PathBuf {
+        self.0.join("usr/bin/busybox")
+    }
+}

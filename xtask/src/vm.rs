@@ -1,0 +1,114 @@
+//! `cargo xtask vm`: updates, boots and power cuts on virtual machines and, by the thousand, in containers.
+//!
+//! Builds what goes into a machine and hands over: the machines are `vm-tests`', the containers `tests/booted`'s.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+
+use crate::arguments::Arguments;
+use crate::needs::Door;
+use crate::{process, setup, workspace};
+
+/// Shown by `--help`.
+pub const USAGE: &str = "\
+cargo xtask vm [CASE] [--list]
+cargo xtask vm cuts [--cuts N] [--seed S] [--jobs J]
+cargo xtask vm kills [--cuts N] [--seed S]
+
+Cases on virtual machines that boot a real ostree system with the agent's own units;
+all of them without CASE, those whose name contains it with one. The first run fetches
+Debian packages and makes an image, which takes some minutes; both stay below
+~/.cache/ostler/vm. Needs root. Without a processor that KVM can use everything is
+emulated, at 30 to 60 seconds per boot.
+
+  --list      name the cases
+  cuts        take the power away in the middle of updates, N times (10); the account
+              goes to docs/reports/vm-cuts.md
+  kills       the same in a container that runs a deployment, in seconds (100); the
+              account goes to docs/reports/container-kills.md
+  --seed S    repeat the cuts of a run
+  --jobs J    so many machines at a time (1)
+";
+
+const STAND_INS: &str = "tests/standins/Cargo.toml";
+/// The directory of stand-ins that somebody has built elsewhere.
+const OTHERS: &str = "OSTLER_STANDINS";
+const KILLS: u64 = 100;
+
+/// The door.
+pub fn run(mut arguments: Arguments) -> Result<()> {
+    let list = arguments.flag("--list");
+    let (cuts, seed, jobs) = (arguments.number("--cuts")?, arguments.number("--seed")?, arguments.number("--jobs")?);
+    let case = arguments.operand();
+    arguments.finish()?;
+    if list {
+        return machines(&["list"]);
+    }
+    setup::for_door(Door::Vm)?;
+    let seed = seed.unwrap_or_else(any_seed);
+    match case.as_deref() {
+        Some("kills") => kills(cuts.unwrap_or(KILLS), seed),
+        Some("cuts") => self::cuts(cuts, seed, jobs),
+        None if cuts.is_some() => self::cuts(cuts, seed, jobs),
+        Some(_) if cuts.is_some() => bail!("--cuts goes with cuts or kills; try --help"),
+        Some(case) => with_programs(&["cases", case]),
+        None => with_programs(&["cases"]),
+    }
+}
+
+/// What CI has time for: one boot, if nothing has to be fetched for it.
+pub fn short() -> Result<()> {
+    with_programs(&["boot"])
+}
+
+fn cuts(cuts: Option<u64>, seed: u64, jobs: Option<u64>) -> Result<()> {
+    let word = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
+    let report = report("vm-cuts.md")?.display().to_string();
+    with_programs(&["cuts", &word(cuts), &seed.to_string(), &word(jobs), &report])
+}
+
+fn kills(kills: u64, seed: u64) -> Result<()> {
+    build_stand_ins()?;
+    let mut command = process::cargo(["test", "--locked", "-p", "ostler", "--test", "booted", "--", "--nocapture"]);
+    command.arg("killed_at_any_instant");
+    command.env("OSTLER_KILLS", kills.to_string()).env("OSTLER_KILL_SEED", seed.to_string());
+    command.env("OSTLER_KILLS_REPORT", report("container-kills.md")?).env("OSTLER_REQUIRE_SYSTEMD", "1");
+    process::run(&mut command)
+}
+
+/// Where the account of a run goes.
+fn report(name: &str) -> Result<PathBuf> {
+    let directory = workspace::root().join("docs/reports");
+    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    Ok(directory.join(name))
+}
+
+fn any_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| u64::from(now.subsec_nanos()))
+}
+
+/// Unless somebody names others.
+fn build_stand_ins() -> Result<()> {
+    if env::var_os(OTHERS).is_some() {
+        return Ok(());
+    }
+    process::run(&mut process::cargo(["build", "--locked", "--bins", "--manifest-path", STAND_INS]))
+}
+
+fn with_programs(words: &[&str]) -> Result<()> {
+    build_stand_ins()?;
+    process::run(&mut process::cargo(["build", "--locked", "-p", "ostler", "-p", "ostler-applier", "--bins"]))?;
+    machines(words)
+}
+
+fn machines(words: &[&str]) -> Result<()> {
+    let mut command = process::cargo(["run", "--locked", "--quiet", "-p", "ostler-vm-tests", "--"]);
+    command.env("OSTLER_PROGRAMS", workspace::target().join("debug")).env("OSTLER_CHECKOUT", workspace::root());
+    if env::var_os(OTHERS).is_none() {
+        command.env(OTHERS, workspace::root().join("tests/standins/target/debug"));
+    }
+    process::run(command.args(words))
+}
