@@ -44,24 +44,24 @@ impl Estate {
             estate.define(kind).await;
         }
         for name in [MAPI, CAPI] {
-            estate.make("v1", "Namespace", "namespaces", None, json!({"metadata": {"name": name}})).await;
+            estate.make("v1", "Namespace", None, json!({"metadata": {"name": name}})).await;
         }
         let config = "config.openshift.io/v1";
         let platform = json!({"metadata": {"name": "cluster"}, "status": {"platformStatus": {"type": "GCP"}}});
-        estate.make(config, "Infrastructure", "infrastructures", None, platform).await;
+        estate.make(config, "Infrastructure", None, platform).await;
         let version = json!({"metadata": {"name": "version"}, "status": {"desired": {"version": "4.21.0"},
             "history": [{"state": "Completed", "version": "4.21.0"}]}});
-        estate.make(config, "ClusterVersion", "clusterversions", None, version).await;
+        estate.make(config, "ClusterVersion", None, version).await;
         let labels = json!({"node-role.kubernetes.io/master": "", "kubernetes.io/arch": "amd64"});
-        estate.make("v1", "Node", "nodes", None, json!({"metadata": {"name": "m0", "labels": labels}})).await;
+        estate.make("v1", "Node", None, json!({"metadata": {"name": "m0", "labels": labels}})).await;
         let config = json!({"metadata": {"name": "cluster"}, "spec": {}});
-        estate.make("operator.openshift.io/v1", "MachineConfiguration", "machineconfigurations", None, config).await;
+        estate.make("operator.openshift.io/v1", "MachineConfiguration", None, config).await;
         let pointer =
             r#"{"ignition":{"version":"2.2.0","config":{"append":[{"source":"https://x:22623/config/worker"}]}}}"#;
         let secret = json!({"metadata": {"name": "worker-user-data"}, "stringData": {"userData": pointer}});
-        estate.make("v1", "Secret", "secrets", Some(MAPI), secret).await;
+        estate.make("v1", "Secret", Some(MAPI), secret).await;
         let map = json!({"metadata": {"name": "coreos-bootimages"}, "data": shipped("new")});
-        estate.make("v1", "ConfigMap", "configmaps", Some(MCO), map).await;
+        estate.make("v1", "ConfigMap", Some(MCO), map).await;
         Some(estate)
     }
 
@@ -83,17 +83,18 @@ impl Estate {
                 "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema":
                     {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]},
         });
-        let (api, plural_) = ("apiextensions.k8s.io/v1", "customresourcedefinitions");
-        self.make(api, "CustomResourceDefinition", plural_, None, definition).await;
+        let api = "apiextensions.k8s.io/v1";
+        self.make(api, "CustomResourceDefinition", None, definition).await;
         let api = self.api(&format!("{group}/{version}"), kind, plural, None);
         cluster::eventually(kind, || async { api.list(&ListParams::default().limit(1)).await.is_ok() }).await;
     }
 
-    async fn make(&self, version: &str, kind: &str, plural: &str, namespace: Option<&str>, mut object: Value) {
+    async fn make(&self, version: &str, kind: &str, namespace: Option<&str>, mut object: Value) {
+        let plural = format!("{}s", kind.to_lowercase());
         object["apiVersion"] = version.into();
         object["kind"] = kind.into();
         let object: DynamicObject = serde_json::from_value(object).unwrap();
-        let made = self.api(version, kind, plural, namespace).create(&PostParams::default(), &object).await;
+        let made = self.api(version, kind, &plural, namespace).create(&PostParams::default(), &object).await;
         made.unwrap_or_else(|error| panic!("{kind}: {error}"));
     }
 
@@ -106,7 +107,7 @@ impl Estate {
         let spec = json!({"disks": [disk], "userDataSecret": {"name": "worker-user-data"}});
         let set = json!({"metadata": {"name": name, "labels": {"n": name}},
             "spec": {"template": {"metadata": {}, "spec": {"providerSpec": {"value": spec}}}}});
-        self.make("machine.openshift.io/v1beta1", "MachineSet", "machinesets", Some(MAPI), set).await;
+        self.make("machine.openshift.io/v1beta1", "MachineSet", Some(MAPI), set).await;
     }
 
     async fn disk(&self, name: &str) -> Value {
@@ -204,18 +205,18 @@ async fn templates_of_the_cluster_api_are_cloned_and_the_old_ones_go() {
         json!({"metadata": {"name": "t"}, "spec": {"template": {"spec": {"image": OLD, "instanceType": "n1"}}}});
     let (group, kind, plural) =
         ("infrastructure.cluster.x-k8s.io/v1beta1", "GCPMachineTemplate", "gcpmachinetemplates");
-    estate.make(group, kind, plural, Some(CAPI), template).await;
+    estate.make(group, kind, Some(CAPI), template).await;
     let bootstrap = json!({"metadata": {"name": "worker-user-data"},
         "stringData": {"value": r#"{"ignition":{"version":"3.4.0"}}"#}});
-    estate.make("v1", "Secret", "secrets", Some(CAPI), bootstrap).await;
+    estate.make("v1", "Secret", Some(CAPI), bootstrap).await;
     let spec =
         json!({"bootstrap": {"dataSecretName": "worker-user-data"}, "infrastructureRef": {"kind": kind, "name": "t"}});
     let deployment = json!({"metadata": {"name": "d"}, "spec": {"template": {"spec": spec}}});
     let capi = "cluster.x-k8s.io/v1beta1";
-    estate.make(capi, "MachineDeployment", "machinedeployments", Some(CAPI), deployment).await;
+    estate.make(capi, "MachineDeployment", Some(CAPI), deployment).await;
     let owner = json!([{"apiVersion": capi, "kind": "MachineDeployment", "name": "d", "uid": "u"}]);
     let follower = json!({"metadata": {"name": "d-1", "ownerReferences": owner}, "spec": {"template": {"spec": spec}}});
-    estate.make(capi, "MachineSet", "machinesets", Some(CAPI), follower).await;
+    estate.make(capi, "MachineSet", Some(CAPI), follower).await;
     let (status, told) = estate.run(&["apply", "--own", "--include-capi"]);
     assert_eq!(status, Some(0), "{told}");
     let deployments = estate.api(capi, "MachineDeployment", "machinedeployments", Some(CAPI));
