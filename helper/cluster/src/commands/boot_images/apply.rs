@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::pass::Pass;
 use super::show;
-use crate::cli::{ApplyOptions, ClusterOptions, Format};
+use crate::cli::boot_images::ApplyOptions;
+use crate::cli::{ClusterOptions, Format};
 use crate::commands::{Outcome, Trouble};
 use crate::output;
 use crate::source::{Live, ReadError, Source};

@@ -12,7 +12,7 @@ use ostler_cluster_core::skew::{self, Remembered};
 
 use super::gather::{Gathered, gather};
 use super::write::{MAX_TRIES, WriteError, Writer};
-use crate::cli::BasisOptions;
+use crate::cli::boot_images::BasisOptions;
 use crate::output;
 use crate::source::{Live, Source};
 

@@ -9,7 +9,8 @@ use tokio::time::sleep;
 
 use super::apply::owned;
 use super::pass::Pass;
-use crate::cli::{ClusterOptions, RunOptions};
+use crate::cli::ClusterOptions;
+use crate::cli::boot_images::RunOptions;
 use crate::commands::Outcome;
 use crate::output;
 use crate::source::Source;
