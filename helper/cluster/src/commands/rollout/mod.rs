@@ -14,7 +14,7 @@ use ostler_cluster_core::rollout::{Fleet, Rates, Rollout, assess, estimate};
 use tokio::time::sleep;
 
 use super::{Outcome, Trouble};
-use crate::cli::{ClusterOptions, EstimateOptions, Format, RolloutCommand, StatusOptions, ViewOptions};
+use crate::cli::{ClusterOptions, EstimateOptions, ExplainOptions, Format, RolloutCommand, StatusOptions, ViewOptions};
 use crate::output;
 use crate::source::Source;
 
@@ -74,18 +74,20 @@ fn answer(command: &RolloutCommand, fleet: &Fleet, now: Timestamp) -> Result<Str
             Format::Json => view::next_document(&rollout),
             Format::Text => Ok(view::next(&rollout)),
         },
-        RolloutCommand::Explain(options) => {
-            let name = &options.node;
-            let Some((pool, node)) = rollout.node(name) else {
-                let stray = rollout.strays.get(name).map_or("there is no such node", String::as_str);
-                return Err(Trouble::no_answer(format!("nothing updates node {name}: {stray}")).into());
-            };
-            match options.view.output {
-                Format::Json => view::explain_document(pool, node, fleet),
-                Format::Text => Ok(view::explain(pool, node, fleet)),
-            }
-        }
+        RolloutCommand::Explain(options) => explained(options, &rollout, fleet),
         RolloutCommand::Estimate(options) => estimated(options, &rollout, fleet, now),
+    }
+}
+
+fn explained(options: &ExplainOptions, rollout: &Rollout, fleet: &Fleet) -> Result<String> {
+    let name = &options.node;
+    let Some((pool, node)) = rollout.node(name) else {
+        let stray = rollout.strays.get(name).map_or("there is no such node", String::as_str);
+        return Err(Trouble::no_answer(format!("nothing updates node {name}: {stray}")).into());
+    };
+    match options.view.output {
+        Format::Json => view::explain_document(pool, node, fleet),
+        Format::Text => Ok(view::explain(pool, node, fleet)),
     }
 }
 

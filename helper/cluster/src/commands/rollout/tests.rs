@@ -3,7 +3,6 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cli::rollout::ExplainOptions;
 
 const KEY: &str = "machineconfiguration.openshift.io";
 
