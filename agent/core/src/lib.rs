@@ -32,6 +32,7 @@ pub mod ignition;
 pub mod irreconcilable;
 pub mod kargs;
 pub mod kernel;
+pub mod lines;
 pub mod machine_config;
 pub mod malformed;
 pub mod node;

@@ -48,11 +48,14 @@ impl Version {
     }
 }
 
-/// Spec 3 only ever added fields, so a config of an older version is a config of the newest one.
+/// Spec 3 only ever added fields, so a config of an older version is a config of the newest one, and a mistake in it is one
+/// there as well. Only the newest version is read so that the place of a mistake is known: that takes several times the code.
 fn raise<T: Serialize + DeserializeOwned>(config: Value) -> Result<v3_6::Config, Malformed> {
-    let config: T = malformed::read(config)?;
-    let raised = serde_json::to_value(config).map_err(|error| Malformed::new("", &error.to_string()))?;
-    malformed::read(raised)
+    let unplaced = |error: serde_json::Error| Malformed::new("", &error.to_string());
+    match T::deserialize(&config) {
+        Ok(known) => malformed::read(serde_json::to_value(known).map_err(unplaced)?),
+        Err(error) => Err(malformed::read::<v3_6::Config>(config).err().unwrap_or_else(|| unplaced(error))),
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +94,9 @@ mod tests {
 
     #[test]
     fn the_place_of_a_mistake_is_named() {
-        let error = read("3.2.0", json!({"storage": {"files": [{"path": "/a", "mode": "0644"}]}})).unwrap_err();
-        assert_eq!(error.to_string(), "storage.files[0].mode: invalid type: string, expected i64");
+        for version in ["3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0"] {
+            let error = read(version, json!({"storage": {"files": [{"path": "/a", "mode": "0644"}]}})).unwrap_err();
+            assert_eq!(error.to_string(), "storage.files[0].mode: invalid type: string, expected i64", "{version}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use similar::{ChangeTag, group_diff_ops};
 
 use super::MAX_DIFF;
 use super::compare::Kind;
@@ -214,13 +214,12 @@ impl<'a> Place<'a> {
 }
 
 fn compare_lines(old: &[&str], new: &[&str], limit: usize) -> Vec<Line> {
-    let diff = TextDiff::from_slices(old, new);
     let mut lines = Vec::new();
-    for group in diff.grouped_ops(CONTEXT) {
+    for group in group_diff_ops(crate::lines::compare(old, new), CONTEXT) {
         if !lines.is_empty() {
             lines.push(Line { text: "  …".to_owned(), full: 3 });
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in group.iter().flat_map(|op| op.iter_changes(old, new)) {
             let prefix = match change.tag() {
                 ChangeTag::Delete => "- ",
                 ChangeTag::Insert => "+ ",

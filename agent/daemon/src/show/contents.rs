@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use ostler_core::diff::Diff;
 use ostler_core::ignition::{File, Limits, Unit};
+use ostler_core::lines;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::sensitivity::{is_secret_line, is_secret_path, is_secret_text};
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
 
 use super::phrase::{BAD, FAINT, GOOD, HEADING, printable, styled};
 
@@ -93,8 +94,11 @@ fn compare(old: &Shown, new: &Shown) -> String {
     if old == new {
         return note("same contents; mode, owner or another property changes");
     }
-    let diff = TextDiff::from_lines(old.as_str(), new.as_str());
-    let changed = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    let compared = lines::compare(&old, &new);
+    let changes = compared.iter().flat_map(|op| op.iter_changes(old.as_slice(), new.as_slice()));
+    let changed = changes.filter(|change| change.tag() != ChangeTag::Equal);
     let mut text = String::new();
     let mut left_out = 0;
     for (number, change) in changed.enumerate() {
