@@ -3,7 +3,7 @@
 pub mod boot_images;
 mod exits;
 mod preflight;
-pub mod rollout;
+mod rollout;
 mod streams;
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use boot_images::BootImagesOptions;
 pub use preflight::{PreflightOptions, ReleaseOptions, spelt_out};
-pub use rollout::{EstimateOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
+pub use rollout::{EstimateOptions, ExplainOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
 pub use streams::{
     DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions, ShowOptions,
     SourceOptions, StreamsCommand, StreamsOptions,
