@@ -80,5 +80,5 @@ impl Resource for MachineConfigNode {
     const PLURAL: &'static str = "machineconfignodes";
     const NAMESPACED: bool = false;
     // There may be thousands, each with kilobytes that are not kept.
-    const PAGE: u32 = 200;
+    const PAGE: u32 = 100;
 }

@@ -109,5 +109,5 @@ impl Resource for Node {
     const PLURAL: &'static str = "nodes";
     const NAMESPACED: bool = false;
     // There may be thousands, each with kilobytes that are not kept.
-    const PAGE: u32 = 200;
+    const PAGE: u32 = 100;
 }

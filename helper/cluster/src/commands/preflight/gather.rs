@@ -55,7 +55,7 @@ impl Clock {
         namespace: Option<&str>,
         late: &mut bool,
     ) -> Reading<Vec<T>> {
-        self.read::<T, _>(source.list(namespace), late).await
+        self.read(source.list(namespace), late).await
     }
 
     pub(super) async fn one<T: Resource>(
@@ -65,14 +65,10 @@ impl Clock {
         name: &str,
         late: &mut bool,
     ) -> Reading<Option<T>> {
-        self.read::<T, _>(source.get(namespace, name), late).await
+        self.read(source.get(namespace, name), late).await
     }
 
-    async fn read<T: Resource, R>(
-        &self,
-        reading: impl Future<Output = Result<R, ReadError>>,
-        late: &mut bool,
-    ) -> Reading<R> {
+    async fn read<R>(&self, reading: impl Future<Output = Result<R, ReadError>>, late: &mut bool) -> Reading<R> {
         match timeout_at(self.deadline, reading).await {
             Ok(Ok(value)) => Reading::Read(value),
             Ok(Err(ReadError::UnknownKind { kind, .. })) => Reading::UnknownKind { kind },

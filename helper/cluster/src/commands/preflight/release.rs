@@ -1,7 +1,7 @@
 //! What the target release is made of: from files that the command line names, or from its image.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostler_cluster_core::boot_images::ShippedImages;
@@ -94,7 +94,7 @@ fn failed<T>(reason: &str) -> Reading<T> {
 }
 
 /// The ConfigMap of a manifest, which may hold other documents beside it.
-fn manifest(path: &PathBuf) -> Result<ConfigMap> {
+fn manifest(path: &Path) -> Result<ConfigMap> {
     let words = || Trouble::input(format!("cannot use {}: it holds no ConfigMap", path.display()));
     let documents = documents::parse(&input::bytes(path)?).with_context(words)?;
     let map = documents
