@@ -505,7 +505,7 @@ fn nothing_is_made_from_a_base_that_is_not_what_its_name_says() {
 #[test]
 fn a_journal_from_before_there_were_deltas_is_read_and_built_on() {
     let texts = alike();
-    let file = |text: &Secret<Vec<u8>>| format!("/var/lib/ostler/text-{}", TextId::of(text.expose()).as_str());
+    let file = |text: &Secret<Vec<u8>>| format!("{AT}/text-{}", TextId::of(text.expose()).as_str());
     let [old, new] = [0, 1].map(|number: usize| String::from_utf8(texts[number].expose().clone()).unwrap());
     let disk = MemoryDisk::with(&[(&file(&texts[0]), &old, 0o600), (&file(&texts[1]), &new, 0o600)]).unwrap();
     let journal = open(&disk);
