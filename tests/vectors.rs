@@ -40,7 +40,7 @@ impl Case {
             [&old, &new].map(|config| MachineConfig::from_document(config.clone()).expect("a case's config is read"));
         let overrides = overrides(&record["overrides"]);
         let observed = Observed::configured(current.clone());
-        let decide = |rules, overrides| assess(&observed, &Desired { target: target.clone(), overrides, rules });
+        let decide = |rules, overrides| assess(&observed, &Desired { target: target.clone().into(), overrides, rules });
         Self {
             id: record["id"].as_str().expect("a case has an id").to_owned(),
             running: decide(Rules::Policies(policies(&record["policy"])), overrides),

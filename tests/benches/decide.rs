@@ -26,7 +26,7 @@ fn read(text: &[u8]) -> Result<MachineConfig, Failure> {
 fn decide(from: &[u8], to: &[u8]) -> Result<usize, Failure> {
     let observed = Observed::configured(read(from)?);
     let rules = Rules::Policies(Policies::default());
-    let desired = Desired { target: read(to)?, overrides: Overrides::default(), rules };
+    let desired = Desired { target: read(to)?.into(), overrides: Overrides::default(), rules };
     Ok(assess(&observed, &desired).verdict?.steps.len())
 }
 

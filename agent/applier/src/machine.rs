@@ -254,7 +254,7 @@ impl Machine {
             current: sealed(&snapshot.current),
             install_time: snapshot.install_time.as_ref().and_then(sealed),
             base_kept: snapshot.base_kept,
-            previous: snapshot.previous.as_ref().map(had),
+            previous: world.previous()?.as_ref().map(had),
             forced: snapshot.forced,
             behind: snapshot.behind.clone(),
             live: self.live,

@@ -91,8 +91,8 @@ impl Node {
         let observation = self.observe();
         let parsed = |document: Value| MachineConfig::from_document(document).unwrap();
         let observed = Observed {
-            current: observation.current.map_or_else(MachineConfig::empty, |sealed| parsed(sealed.open())),
-            install_time: observation.install_time.map(|sealed| parsed(sealed.open())),
+            current: observation.current.map_or_else(MachineConfig::empty, |sealed| parsed(sealed.open())).into(),
+            install_time: observation.install_time.map(|sealed| parsed(sealed.open()).into()),
             forced: observation.forced,
             behind: observation.behind,
         };

@@ -1,5 +1,7 @@
 //! What the machine is asked to become.
 
+use std::sync::Arc;
+
 use crate::disruption::Policies;
 use crate::machine_config::MachineConfig;
 use crate::reconcile::Overrides;
@@ -8,7 +10,7 @@ use crate::reconcile::Overrides;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
     /// The configuration to reach.
-    pub target: MachineConfig,
+    pub target: Arc<MachineConfig>,
     /// Sections that may differ without being applied.
     pub overrides: Overrides,
     /// Which rules say what a change causes.

@@ -2,7 +2,7 @@
 //!
 //! Owns what counts as a change. Refuses to say whether it may happen or what it causes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -115,11 +115,13 @@ fn changed<'a, T: PartialEq>(
     new: &'a [T],
     key: impl Fn(&'a T) -> &'a str,
 ) -> BTreeMap<&'a str, Pair<'a, T>> {
-    let index = |items: &'a [T]| items.iter().map(|item| (key(item), item)).collect::<BTreeMap<_, _>>();
+    let index = |items: &'a [T]| items.iter().map(|item| (key(item), item)).collect::<HashMap<_, _>>();
     let (before, after) = (index(old), index(new));
-    let keys: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-    let pair = |key: &'a str| (key, Pair { old: before.get(key).copied(), new: after.get(key).copied() });
-    keys.into_iter().map(pair).filter(|(_, pair)| pair.old != pair.new).collect()
+    let standing = after.iter().map(|(key, new)| (*key, Pair { old: before.get(key).copied(), new: Some(*new) }));
+    let gone = before.iter().filter(|(key, _)| !after.contains_key(*key));
+    let gone = gone.map(|(key, old)| (*key, Pair { old: Some(*old), new: None }));
+    // Only what differs is sorted.
+    standing.filter(|(_, pair)| pair.old != pair.new).chain(gone).collect()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
 /// From an empty machine anything may come out; from the config itself nothing but an empty plan or a refusal.
 fn a_config_leads_nowhere_from_itself(config: MachineConfig) {
     let rules = Rules::Policies(Policies::default());
-    let desired = Desired { target: config.clone(), overrides: Overrides::default(), rules };
+    let desired = Desired { target: config.clone().into(), overrides: Overrides::default(), rules };
     let _ = assess(&Observed::configured(MachineConfig::empty()), &desired);
     let assessment = assess(&Observed::configured(config), &desired);
     assert!(assessment.irreconcilable.is_empty(), "a config differs from itself");

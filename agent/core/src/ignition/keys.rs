@@ -4,6 +4,7 @@
 //! config has no free-form maps and no two of its names differ by case alone.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, map::Entry};
 
@@ -118,15 +119,17 @@ const NAMES: [&str; 105] = [
 
 /// The config with every field name in the spelling of the Ignition specification.
 pub(super) fn canonical(config: &Value) -> Cow<'_, Value> {
-    if is_canonical(config) { Cow::Borrowed(config) } else { Cow::Owned(respell(config)) }
+    if is_canonical(config, &mut HashSet::new()) { Cow::Borrowed(config) } else { Cow::Owned(respell(config)) }
 }
 
-fn is_canonical(value: &Value) -> bool {
+/// A config has few names, and many times each: those that were found right are not looked up again.
+fn is_canonical<'v>(value: &'v Value, right: &mut HashSet<&'v str>) -> bool {
     match value {
-        Value::Array(items) => items.iter().all(is_canonical),
-        Value::Object(fields) => {
-            fields.iter().all(|(key, field)| spelling(key).is_none_or(|name| name == key) && is_canonical(field))
-        }
+        Value::Array(items) => items.iter().all(|item| is_canonical(item, right)),
+        Value::Object(fields) => fields.iter().all(|(key, field)| {
+            let known = right.contains(key.as_str());
+            (known || spelling(key).is_none_or(|name| name == key) && right.insert(key)) && is_canonical(field, right)
+        }),
         _ => true,
     }
 }

@@ -120,7 +120,7 @@ proptest! {
     fn a_machine_in_its_configuration_has_nothing_to_do(config in config()) {
         let observed = Observed::configured(config.clone());
         for rules in [Rules::Policies(Policies::default()), Rules::FirstBoot] {
-            let desired = Desired { target: config.clone(), overrides: Overrides::default(), rules };
+            let desired = Desired { target: config.clone().into(), overrides: Overrides::default(), rules };
             if let Ok(plan) = plan(&observed, &desired) {
                 prop_assert_eq!(&plan.steps, &[]);
                 prop_assert_eq!(plan.actions.list(), &[Action::None]);

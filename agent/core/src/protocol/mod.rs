@@ -6,6 +6,8 @@
 mod frame;
 mod sealed;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -206,7 +208,7 @@ pub struct Rules {
 
 impl Rules {
     /// A target with these rules.
-    pub fn desired(&self, target: MachineConfig) -> Result<Desired, PolicyFileError> {
+    pub fn desired(&self, target: impl Into<Arc<MachineConfig>>) -> Result<Desired, PolicyFileError> {
         let file = self.policy.clone().map(PolicyFile::from_document).transpose()?.unwrap_or_default();
         let given = |section| self.overrides.contains(&section);
         let overrides = Overrides {
@@ -215,7 +217,7 @@ impl Rules {
             raid: file.overrides.raid || given(StorageOverride::Raid),
         };
         let rules = if self.first_boot { desired::Rules::FirstBoot } else { desired::Rules::Policies(file.policies) };
-        Ok(Desired { target, overrides, rules })
+        Ok(Desired { target: target.into(), overrides, rules })
     }
 }
 

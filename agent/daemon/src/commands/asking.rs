@@ -1,6 +1,7 @@
 //! Questions to the half of the agent that is root, and what to make of its silence.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use ostler_core::machine_config::{ConfigError, MachineConfig};
@@ -85,6 +86,7 @@ pub fn observed(observation: &Observation) -> Result<std::result::Result<Observe
     };
     // It only serves to explain what a new installation would bring: one that cannot be read is as one that is lost.
     let install_time = observation.install_time.clone().and_then(|sealed| recorded(sealed).ok()?.ok());
+    let (current, install_time) = (current.into(), install_time.map(Arc::new));
     Ok(Ok(Observed { current, install_time, forced: observation.forced, behind: observation.behind.clone() }))
 }
 

@@ -5,6 +5,7 @@
 //! Slots are independent: whoever opens a transaction clears [`Slot::Progress`] before it saves a new [`Slot::Plan`].
 
 mod completed;
+mod delta;
 mod record;
 #[cfg(test)]
 mod tests;

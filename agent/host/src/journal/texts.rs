@@ -1,13 +1,16 @@
 //! Long texts that records name instead of holding: each is written once, however many records name it.
 //!
-//! A text's file is named by the digest of what is in it, so that its name alone tells whether it is whole. Owns what
-//! that takes; refuses to know which texts are still named, which is for those to say who write the records.
+//! A text's file is named by the digest of the text, so that its name alone tells whether what it gives is right. It holds
+//! the text, or only what another one that is kept does not have. Owns what that takes; refuses to know which texts are
+//! still named, which is for those to say who write the records.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ostler_core::secret::Secret;
 use sha2::{Digest, Sha256};
 
+use super::delta::{self, Delta};
 use super::record::MAX_PAYLOAD;
 use super::{Damage, Journal, JournalError, Loaded, RECORD, name_in};
 use crate::batch::{Failure, Operation, remove_leftover};
@@ -18,6 +21,9 @@ pub(super) const TEMPORARY: &str = ".text.new";
 
 /// SHA-256 in hexadecimal.
 const DIGITS: usize = 64;
+
+/// A text that a file holds as a whole, with its name.
+type Whole<'t> = (TextId, Cow<'t, [u8]>);
 
 /// The name of a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,24 +57,56 @@ impl TextId {
 }
 
 impl<D: Disk> Journal<'_, D> {
-    /// Keeps a text until a sweep spares it no longer. Its name is durable with the record that is saved next.
-    pub fn keep(&self, text: &Secret<Vec<u8>>) -> Result<TextId, JournalError> {
-        let length = text.expose().len();
+    /// Keeps two texts until a sweep spares them no longer. The second most likely has much in common with the first, and
+    /// then takes little room. Their names are durable with the record that is saved next.
+    pub fn keep_both(&self, text: &Secret<Vec<u8>>, alike: &Secret<Vec<u8>>) -> Result<(TextId, TextId), JournalError> {
+        let (text, alike) = (text.expose().as_slice(), alike.expose().as_slice());
+        let id = TextId::of(text);
+        let (base, bytes) = self.keep_whole(&id, text)?;
+        let other = TextId::of(alike);
+        if self.kept(&other, alike)?.is_none() {
+            let delta = delta::encode(&base, &bytes, alike);
+            self.put(&other, delta.as_deref().unwrap_or(alike))?;
+        }
+        Ok((id, other))
+    }
+
+    /// Keeps a text; gives the whole text that it then rests on.
+    fn keep_whole<'t>(&self, id: &TextId, text: &'t [u8]) -> Result<Whole<'t>, JournalError> {
+        if let Some(base) = self.kept(id, text)? {
+            return Ok(base);
+        }
+        self.put(id, text)?;
+        Ok((id.clone(), Cow::Borrowed(text)))
+    }
+
+    fn put(&self, id: &TextId, bytes: &[u8]) -> Result<(), JournalError> {
+        let temporary = name_in(&self.directory, TEMPORARY)?;
+        self.replace(&id.file(&self.directory)?, &temporary, bytes).map_err(|failure| {
+            // What cannot be removed now is removed when the journal is opened again.
+            let _ = remove_leftover(self.disk, &temporary);
+            failure.into()
+        })
+    }
+
+    /// The whole text that a text which is kept rests on: itself, or the base of its delta. `None` when it is not kept,
+    /// which is compared rather than believed: a record relies on it from now on.
+    fn kept<'t>(&self, id: &TextId, text: &'t [u8]) -> Result<Option<Whole<'t>>, JournalError> {
+        let length = text.len();
         if length > MAX_PAYLOAD {
             return Err(JournalError::TextTooLarge { length });
         }
-        let id = TextId::of(text.expose());
         let path = id.file(&self.directory)?;
-        if holds(self.disk, &path, text.expose())? {
-            return Ok(id);
+        if !is_ours(self.disk, &path)? {
+            return Ok(None);
         }
-        let temporary = name_in(&self.directory, TEMPORARY)?;
-        if let Err(failure) = self.replace(&path, &temporary, text.expose()) {
-            // What cannot be removed now is removed when the journal is opened again.
-            let _ = remove_leftover(self.disk, &temporary);
-            return Err(failure.into());
+        if self.disk.holds(&path, text).map_err(Failure::of(Operation::Read, &path))? {
+            return Ok(Some((id.clone(), Cow::Borrowed(text))));
         }
-        Ok(id)
+        let Some(file) = read_delta(self.disk, &path)? else { return Ok(None) };
+        let Some(delta) = Delta::decode(&file) else { return Ok(None) };
+        let base = read_base(self.disk, &self.directory, &delta)?.filter(|base| delta.makes(base, text));
+        Ok(base.map(|base| (delta.base, Cow::Owned(base))))
     }
 
     /// A text that was kept. Anything else in its place that can be moved is moved aside.
@@ -84,10 +122,15 @@ impl<D: Disk> Journal<'_, D> {
 
     /// Removes all texts but those. Not durable: one that comes back is removed by the next sweep.
     pub fn sweep(&self, spared: &[TextId]) -> Result<(), JournalError> {
+        let mut bases = Vec::new();
+        for id in spared {
+            let file = read_delta(self.disk, &id.file(&self.directory)?)?;
+            bases.extend(file.and_then(|file| Some(Delta::decode(&file)?.base)));
+        }
         let names = self.disk.list(&self.directory).map_err(Failure::of(Operation::List, &self.directory))?;
         for name in names.iter().filter_map(|name| name.to_str()) {
             let Some(id) = name.strip_prefix(PREFIX).and_then(TextId::parse) else { continue };
-            if !spared.contains(&id) {
+            if !spared.contains(&id) && !bases.contains(&id) {
                 remove_leftover(self.disk, &id.file(&self.directory)?)?;
             }
         }
@@ -95,20 +138,22 @@ impl<D: Disk> Journal<'_, D> {
     }
 }
 
-/// Whether a text's file is whole already. It is compared rather than believed: a record relies on it from now on.
-fn holds(disk: &impl Disk, path: &RootPath, text: &[u8]) -> Result<bool, JournalError> {
-    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+/// Whether a file stands at a path that nobody else could have written; an error where something stands that could not be
+/// replaced.
+fn is_ours(disk: &impl Disk, path: &RootPath) -> Result<bool, JournalError> {
     match disk.stat(path).map_err(Failure::of(Operation::Inspect, path))? {
         None => Ok(false),
         Some(stat) if stat.kind == Kind::File => {
-            if stat.size != length || (stat.mode, stat.uid, stat.gid) != (RECORD.mode, RECORD.uid, RECORD.gid) {
-                return Ok(false);
-            }
-            Ok(disk.holds(path, text).map_err(Failure::of(Operation::Read, path))?)
+            Ok((stat.mode, stat.uid, stat.gid) == (RECORD.mode, RECORD.uid, RECORD.gid))
         }
         Some(stat) if stat.kind == Kind::Link => Ok(false),
         Some(_) => Err(JournalError::Blocked { path: path.clone(), wanted: "regular file" }),
     }
+}
+
+/// A file that may hold a delta.
+fn read_delta(disk: &impl Disk, path: &RootPath) -> Result<Option<Vec<u8>>, JournalError> {
+    Ok(super::read_file(disk, path, delta::MOST as u64)?.and_then(Result::ok))
 }
 
 /// A text, or what is wrong with it where it is.
@@ -119,9 +164,26 @@ pub(super) fn look(
 ) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
     let path = id.file(directory)?;
     let Some(read) = super::read_file(disk, &path, MAX_PAYLOAD as u64)? else { return Ok(Loaded::Absent) };
-    Ok(match read {
-        Ok(text) if TextId::of(&text) == *id => Loaded::Intact(Secret::new(text)),
-        Ok(_) => Loaded::Damaged { aside: path, why: Damage::Checksum },
+    let text = match read {
+        Ok(text) if TextId::of(&text) == *id => Ok(text),
+        Ok(file) => made(disk, directory, &file)?.filter(|text| TextId::of(text) == *id).ok_or(Damage::Checksum),
+        Err(why) => Err(why),
+    };
+    Ok(match text {
+        Ok(text) => Loaded::Intact(Secret::new(text)),
         Err(why) => Loaded::Damaged { aside: path, why },
     })
+}
+
+/// What a delta makes of its base; `None` for what is no delta, or has lost its base.
+fn made(disk: &impl Disk, directory: &RootPath, file: &[u8]) -> Result<Option<Vec<u8>>, JournalError> {
+    let Some(delta) = Delta::decode(file) else { return Ok(None) };
+    Ok(read_base(disk, directory, &delta)?.and_then(|base| delta.text(&base, MAX_PAYLOAD)))
+}
+
+/// The text that a delta was made from. Anything else in its place is as good as nothing: it may be put right later, and
+/// what was made from it would be wrong then.
+fn read_base(disk: &impl Disk, directory: &RootPath, delta: &Delta<'_>) -> Result<Option<Vec<u8>>, JournalError> {
+    let base = super::read_file(disk, &delta.base.file(directory)?, MAX_PAYLOAD as u64)?;
+    Ok(base.and_then(Result::ok).filter(|base| TextId::of(base) == delta.base))
 }

@@ -96,10 +96,6 @@ impl Actions {
         self.set(write.path.clone(), Action::Write(write));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(super) fn get(&self, path: &RootPath) -> Option<&Action> {
         self.0.get(path)
     }

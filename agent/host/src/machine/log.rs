@@ -56,8 +56,12 @@ impl<'d, D: Disk> Log<'d, D> {
         Ok(self.held()?.save(slot, payload)?)
     }
 
-    pub(super) fn keep(&self, text: &Secret<Vec<u8>>) -> Result<TextId, Trouble> {
-        Ok(self.held()?.keep(text)?)
+    pub(super) fn keep_both(
+        &self,
+        text: &Secret<Vec<u8>>,
+        alike: &Secret<Vec<u8>>,
+    ) -> Result<(TextId, TextId), Trouble> {
+        Ok(self.held()?.keep_both(text, alike)?)
     }
 
     pub(super) fn sweep(&self, spared: &[TextId]) -> Result<(), Trouble> {

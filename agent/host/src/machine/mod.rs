@@ -36,6 +36,7 @@ use std::path::PathBuf;
 
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
+use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
 use ostler_core::transaction::Phase;
 
@@ -43,6 +44,7 @@ use log::Log;
 
 use crate::accounts::Accounts;
 use crate::disk::Disk;
+use crate::journal::Slot;
 use crate::os::{OsHost, Told};
 use crate::transaction::{Entry, Journey, Snapshot, Trouble, World};
 
@@ -103,6 +105,10 @@ impl<D: Disk> World for Machine<'_, D> {
         self.snapshot()
     }
 
+    fn previous(&self) -> Result<Option<Recorded>, Trouble> {
+        Ok(self.origin(Slot::Previous)?.map(|origin| origin.recorded))
+    }
+
     fn prepare(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
         self.way(journey)
     }
@@ -113,17 +119,6 @@ impl<D: Disk> World for Machine<'_, D> {
 
     fn run(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble> {
         self.run_phase(way, phase, told)
-    }
-
-    fn is_idle(&self, way: &Way, phase: Phase) -> bool {
-        let draft = &way.draft;
-        match phase {
-            Phase::Stage => way.os.is_none(),
-            Phase::Tidy => draft.tidy.is_empty(),
-            Phase::Units => self.surroundings.manager.is_none() && draft.links.is_empty(),
-            Phase::Services => draft.services.is_empty(),
-            _ => false,
-        }
     }
 
     fn omissions(&self, way: &Way) -> (Vec<Step>, bool) {

@@ -104,11 +104,10 @@ impl<D: Disk> Machine<'_, D> {
             _ => current(self.disk)?,
         };
         let (install_time, base_kept) = base::base(self.disk)?;
-        let previous = self.origin(Slot::Previous)?.map(|origin| origin.recorded);
         let trial = self.trial(interrupted.as_ref().map(|interrupted| &interrupted.open))?;
         let forced = forced(self.disk)?;
         let behind = self.behind(&current)?;
-        Ok(Snapshot { current, install_time, base_kept, previous, forced, behind, interrupted, trial })
+        Ok(Snapshot { current, install_time, base_kept, forced, behind, interrupted, trial })
     }
 
     /// What a slot that holds an origin has, if that is intact.

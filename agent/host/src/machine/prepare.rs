@@ -69,7 +69,7 @@ impl<D: Disk> Machine<'_, D> {
         let labels = labels::load(self.disk)?;
         let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref());
         let saved = self.saved_origin(journey)?;
-        let previous = self.previous(journey)?;
+        let previous = self.before(journey)?;
         let mut draft = match (journey.direction, &saved) {
             (Direction::Back, Some(origin)) => back::draft(journey, origin, &wanted)?,
             (Direction::Back, None) => return Err(Trouble::Lost { what: "origin" }),
@@ -160,7 +160,7 @@ impl<D: Disk> Machine<'_, D> {
 
     /// On the way to the configuration before, what that one never knew is put back too, and directories that were made
     /// for the current one are taken away.
-    fn previous(&self, journey: &Journey<'_>) -> Result<Previous, Trouble> {
+    fn before(&self, journey: &Journey<'_>) -> Result<Previous, Trouble> {
         match (journey.purpose, journey.direction) {
             (Purpose::Rollback, Direction::Forward) => {
                 let origin = self.origin(Slot::Previous)?;

@@ -33,8 +33,7 @@ impl<D: Disk> Machine<'_, D> {
         let lost = || Trouble::Lost { what: "origin" };
         let origin = way.origin.as_ref().ok_or_else(lost)?;
         self.journal.clear(Slot::Progress)?;
-        let config = self.journal.keep(&origin.recorded.json)?;
-        let next = self.journal.keep(next)?;
+        let (config, next) = self.journal.keep_both(&origin.recorded.json, next)?;
         self.journal.save(Slot::Origin, &origin.encode(&config).ok_or_else(lost)?)?;
         self.journal.save(Slot::Next, &Secret::new(next.as_str().as_bytes().to_vec()))?;
         self.put(Slot::Plan, open)

@@ -7,8 +7,9 @@ mod error;
 mod remedy;
 mod world;
 
+use std::sync::Arc;
+
 use ostler_core::desired::Desired;
-use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
 use ostler_core::os::image::Pinned;
 use ostler_core::plan::{Plan, plan, undo};
@@ -47,7 +48,7 @@ pub fn propose(
     expected: &[Step],
 ) -> Result<Option<Proposal>, Trouble> {
     let snapshot = settled(world)?;
-    let desired = rules.desired(MachineConfig::clone(&target.config))?;
+    let desired = rules.desired(Arc::clone(&target.config))?;
     let plan = plan(&observed(&snapshot), &desired)?;
     if plan.steps != expected {
         return Err(Trouble::PlanChanged { config: snapshot.current.config.name.clone() });
@@ -57,9 +58,9 @@ pub fn propose(
 
 /// Decides how to go back to the configuration before the current one.
 pub fn propose_rollback(world: &impl World, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
-    let mut snapshot = settled(world)?;
-    let previous = snapshot.previous.take().ok_or(Trouble::NoPrevious)?;
-    let desired = rules.desired(MachineConfig::clone(&previous.config))?;
+    let snapshot = settled(world)?;
+    let previous = world.previous()?.ok_or(Trouble::NoPrevious)?;
+    let desired = rules.desired(Arc::clone(&previous.config))?;
     let plan = undo(&observed(&snapshot), &desired)?;
     proposal(Purpose::Rollback, snapshot, previous, desired, plan)
 }
@@ -86,8 +87,8 @@ pub fn settled(world: &impl World) -> Result<Snapshot, Trouble> {
 
 fn observed(snapshot: &Snapshot) -> Observed {
     Observed {
-        current: MachineConfig::clone(&snapshot.current.config),
-        install_time: snapshot.install_time.as_ref().map(|recorded| MachineConfig::clone(&recorded.config)),
+        current: Arc::clone(&snapshot.current.config),
+        install_time: snapshot.install_time.as_ref().map(|recorded| Arc::clone(&recorded.config)),
         forced: snapshot.forced,
         behind: snapshot.behind.clone(),
     }
@@ -105,8 +106,8 @@ fn proposal(
         return Ok(None);
     }
     let origin = snapshot.current;
-    let back = Desired { target: MachineConfig::clone(&origin.config), ..desired };
-    let undo = undo(&Observed::configured(MachineConfig::clone(&next.config)), &back)
+    let back = Desired { target: Arc::clone(&origin.config), ..desired };
+    let undo = undo(&Observed::configured(Arc::clone(&next.config)), &back)
         .map_err(|source| Trouble::NoWayBack { config: origin.config.name.clone(), source: Box::new(source) })?;
     Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps }))
 }
@@ -169,7 +170,11 @@ fn begin<W: World>(world: &W, entry: Entry<'_, W::Way>) -> Result<(), Trouble> {
 
 /// Brings what was interrupted to one of its ends; `None` when nothing was.
 pub fn recover(world: &impl World, listener: Listener<'_>) -> Result<Option<Finished>, Trouble> {
-    let Some(interrupted) = world.observe()?.interrupted else { return Ok(None) };
+    let Some(interrupted) = world.observe()?.interrupted else {
+        // What is damaged of it is set aside now, rather than found when it is needed.
+        world.previous()?;
+        return Ok(None);
+    };
     match interrupted.open.direction {
         Direction::Forward => forward(world, interrupted, None, listener),
         Direction::Back => back(world, &interrupted, listener),
@@ -231,7 +236,8 @@ pub fn give_up(
 ) -> Result<Option<Finished>, Trouble> {
     let snapshot = settled(world)?;
     let Some(trial) = &snapshot.trial else { return Ok(None) };
-    let digest = snapshot.previous.as_ref().filter(|_| trial.os).and_then(|previous| {
+    let previous = if trial.os { world.previous()? } else { None };
+    let digest = previous.and_then(|previous| {
         let (image, before) = (&snapshot.current.config.os_image, &previous.config.os_image);
         let brought = Pinned::parse(image).ok().filter(|_| image != before);
         brought.map(|image| image.digest().to_owned())

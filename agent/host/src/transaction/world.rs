@@ -18,6 +18,9 @@ pub trait World {
     /// What the machine is in.
     fn observe(&self) -> Result<Snapshot, Trouble>;
 
+    /// The configuration before the current one, for the few who ask: a large one takes its time to read.
+    fn previous(&self) -> Result<Option<Recorded>, Trouble>;
+
     /// Checks a journey as far as that can be done without changing anything.
     fn prepare(&self, journey: &Journey<'_>) -> Result<Self::Way, Trouble>;
 
@@ -27,9 +30,6 @@ pub trait World {
     /// Makes one phase happen; gives how many things it changed. Doing it again, whatever interrupted it, ends the same.
     /// What takes its time is told on the way.
     fn run(&self, way: &Self::Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble>;
-
-    /// Whether a phase has nothing to do, now or when it is asked again, so that not even that needs to be noted.
-    fn is_idle(&self, way: &Self::Way, phase: Phase) -> bool;
 
     /// What the way leaves out on this kind of machine, and whether the machine has to restart.
     fn omissions(&self, way: &Self::Way) -> (Vec<Step>, bool);
@@ -57,8 +57,6 @@ pub struct Snapshot {
     pub install_time: Option<Recorded>,
     /// Whether that is only the earliest one known.
     pub base_kept: bool,
-    /// The one before the current.
-    pub previous: Option<Recorded>,
     /// Whether a person has asked for the next update to be forced.
     pub forced: bool,
     /// How its operating system is not the one of its configuration, where another agent left it so.

@@ -152,7 +152,7 @@ pub fn passage(from: &WholeConfig, to: &WholeConfig, overrides: Overrides) -> Ve
         (Ok(current), Ok(target)) => (current, target),
         (Err(error), _) | (_, Err(error)) => return Verdict::Unknown { reason: error.to_string() },
     };
-    let desired = Desired { target, overrides, rules: Rules::Policies(Policies::default()) };
+    let desired = Desired { target: target.into(), overrides, rules: Rules::Policies(Policies::default()) };
     match plan(&Observed::configured(current), &desired) {
         Ok(_) => Verdict::Passable,
         Err(refusal) => Verdict::Refused { reason: refusal.reason(), remedy: refusal.remedy() },

@@ -170,7 +170,7 @@ pub(super) fn request() -> impl Strategy<Value = (Observed, Desired)> {
                 *part = new;
             }
             let observed = Observed { forced, ..Observed::configured(assemble("rendered-a", old)) };
-            (observed, Desired { target: assemble("rendered-b", target), overrides, rules })
+            (observed, Desired { target: assemble("rendered-b", target).into(), overrides, rules })
         },
     )
 }

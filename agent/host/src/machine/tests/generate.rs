@@ -6,16 +6,20 @@ use serde_json::{Value, json};
 use super::config;
 
 /// A sequence that is the same for the same seed everywhere (splitmix64).
-pub(super) struct Dice(u64);
+pub(super) struct Dice {
+    state: u64,
+    /// Whether the configurations have most of their text in common, so that the journal keeps what differs.
+    alike: bool,
+}
 
 impl Dice {
     pub(super) const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self { state: seed, alike: seed.is_multiple_of(2) }
     }
 
     fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
@@ -74,7 +78,16 @@ pub(super) fn random(name: &str, dice: &mut Dice) -> Recorded {
         }
         ignition["passwd"] = json!({"users": [user]});
     }
-    config(name, ignition)
+    let config = config(name, ignition);
+    if dice.alike { noted(&config) } else { config }
+}
+
+/// The same configuration with a long note.
+fn noted(config: &Recorded) -> Recorded {
+    let mut document: Value = serde_json::from_slice(config.json.expose()).unwrap();
+    let note: String = (0..2000).map(|number| format!("{number} ")).collect();
+    document["metadata"]["annotations"] = json!({ "note": note });
+    Recorded::from_document(document).unwrap()
 }
 
 fn file(path: &str, dice: &mut Dice) -> Value {
