@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use futures_util::stream;
+use ostler_core::os::layer::name;
 use ostler_core::os::manifest::{self, Blob, Entry, Image, Manifest, ManifestError};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use crate::archive::Target;
@@ -244,7 +244,7 @@ impl Registry {
     /// A manifest and its digest, which is the one that was asked for if one was.
     async fn manifest(&self, place: &Place, version: &str) -> Result<(String, Vec<u8>), Failure> {
         let bytes = self.session.small(place, Part::Manifest(version), MOST_MANIFEST).await?;
-        let digest = layer::name(&Sha256::digest(&bytes));
+        let digest = name(&bytes);
         if version.contains(':') && version != digest {
             return Err(Failure::Digest { wanted: version.to_owned(), found: digest });
         }
@@ -268,7 +268,7 @@ fn shown(text: &str) -> String {
 }
 
 fn verified(bytes: &[u8], wanted: &str) -> Result<(), Failure> {
-    let found = layer::name(&Sha256::digest(bytes));
+    let found = name(bytes);
     if found == wanted { Ok(()) } else { Err(Failure::Digest { wanted: wanted.to_owned(), found }) }
 }
 

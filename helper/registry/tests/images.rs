@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ostler_core::os::layer;
 use ostler_registry::{
     Cache, Credentials, Failure, InspectError, LayerError, Limits, Mirrors, Options, Pace, Patience, Platform, Proxy,
     Registry, Secret, Serves, SourcePolicy,
@@ -193,7 +194,7 @@ async fn what_was_changed_in_the_registry_is_noticed() {
     *changed.last_mut().unwrap() ^= 1;
     fs::write(&stored, &changed).unwrap();
     let failure = only_failure(registry.file(&by_digest, REFERENCES, 100).await.unwrap_err());
-    assert!(matches!(failure, Failure::Layer(LayerError::Damaged { .. })), "{failure}");
+    assert!(matches!(failure, Failure::Layer(LayerError::Bytes(layer::LayerError::Damaged { .. }))), "{failure}");
 
     let manifest: Value = serde_json::from_slice(&fs::read(served.stored(&digest)).unwrap()).unwrap();
     let config = served.stored(manifest["config"]["digest"].as_str().unwrap());

@@ -10,7 +10,6 @@ pub mod extensions;
 pub mod external;
 #[cfg(test)]
 mod fixture;
-mod layer;
 pub mod next_root;
 pub mod preflight;
 pub mod registry;

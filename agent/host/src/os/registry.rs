@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use ostler_core::os::complaint::{self, Complaint};
 use ostler_core::os::image::Pinned;
+use ostler_core::os::layer;
 use ostler_core::os::manifest::{self, Blob, Image, Manifest, ManifestError};
 use ostler_core::os::mirrors::Place;
 use ostler_core::os::preflight::Answer;
 use ostler_core::pinned;
-use sha2::{Digest, Sha256};
 
 use super::skopeo::{Mirrors, Skopeo};
 use crate::command::CommandError;
@@ -167,7 +167,7 @@ pub(super) fn said(error: CommandError) -> RegistryError {
 }
 
 pub(super) fn digest_of(bytes: &[u8]) -> String {
-    super::layer::name(&Sha256::digest(bytes))
+    layer::name(bytes)
 }
 
 fn verify(bytes: &[u8], wanted: &str) -> Result<(), RegistryError> {

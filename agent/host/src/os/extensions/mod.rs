@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 use ostler_core::os::image::Pinned;
+use ostler_core::os::layer::{self, LayerError};
 use ostler_core::os::manifest::{self, Image, Manifest};
 use ostler_core::protocol::Class;
 
-use super::layer::{self, LayerError};
 use super::registry::{self, RegistryError, digest_of};
 use super::skopeo::{Mirrors, Skopeo, ensure_directory, path};
 use crate::disk::{Attributes, Disk, RootDisk};

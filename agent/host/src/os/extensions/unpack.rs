@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 
+use ostler_core::os::layer::LayerError;
 use tar::{Archive, Entry, EntryType, Header, PaxExtensions};
 
 use crate::disk::{Attributes, Disk, Kind, RootPath};
-use crate::os::layer::LayerError;
 
 /// Where the extensions lie in their image.
 pub(super) const TREE: &str = "/usr/share/rpm-ostree/extensions";

@@ -1,18 +1,24 @@
-//! Layers of images: compressed tar archives that are others' data until their digest is known.
+//! Layers of images: packed tar archives that are others' data until their digest is known.
 //!
-//! Owns decompression within bounds and the verification of size and digest while a layer is read. Refuses to know what
-//! is in it.
+//! Owns unpacking within bounds and the verification of size and digest while a layer is read. A layer is read to its end
+//! even when what is looked for came early: until then nobody knows whose bytes those were. Refuses to know what is in it
+//! and where it comes from: whoever has a layer brings the bytes.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
-use ostler_core::os::manifest::Blob;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::decoding::{BlockDecodingStrategy, DEFAULT_MAX_WINDOW_SIZE, FrameDecoder};
 use sha2::{Digest, Sha256};
+
+use super::manifest::Blob;
+
+const BUFFER: usize = 64 * 1024;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Without the first byte, of which the lower half is anybody's.
+const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 
 /// Why a layer cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -39,15 +45,19 @@ pub enum LayerError {
     },
 }
 
-/// `sha256:` and the digits.
-pub(super) fn name(digest: &[u8]) -> String {
+/// The name of some bytes: `sha256:` and the digits.
+pub fn name(bytes: &[u8]) -> String {
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(digest: &[u8]) -> String {
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 
 /// Gives the archive in a layer to a reader, at most `most` bytes of it. That the layer was another one than it should
 /// be outweighs whatever the reader made of it.
-pub(super) fn read<T, E: From<LayerError>>(
+pub fn read<T, E: From<LayerError>>(
     source: impl Read,
     blob: &Blob,
     most: u64,
@@ -55,12 +65,12 @@ pub(super) fn read<T, E: From<LayerError>>(
 ) -> Result<T, E> {
     let unread = |source| LayerError::Read { digest: blob.digest.clone(), source };
     let mut measured = Measured { inner: source.take(blob.size.saturating_add(1)), hash: Sha256::new(), count: 0 };
-    let result = {
-        let mut archive = decoded(BufReader::with_capacity(1 << 16, &mut measured)).map_err(unread)?;
-        reader(&mut Bounded { inner: &mut archive, left: most })
+    let result = match unpack(BufReader::with_capacity(BUFFER, &mut measured)) {
+        Ok(archive) => reader(&mut Bounded { inner: archive, left: most }),
+        Err(error) => Err(unread(error).into()),
     };
     io::copy(&mut measured, &mut io::sink()).map_err(unread)?;
-    let found = name(&measured.hash.finalize());
+    let found = digits(&measured.hash.finalize());
     if found != blob.digest || measured.count != blob.size {
         return Err(LayerError::Damaged { wanted: blob.digest.clone(), found, size: measured.count }.into());
     }
@@ -68,13 +78,16 @@ pub(super) fn read<T, E: From<LayerError>>(
 }
 
 /// By its first bytes: registries and builders disagree about media types.
-fn decoded<'s>(mut source: BufReader<impl Read + 's>) -> io::Result<Box<dyn Read + 's>> {
+fn unpack<'s>(mut source: BufReader<impl Read + 's>) -> io::Result<Box<dyn Read + 's>> {
     let start = source.fill_buf()?;
     if start.starts_with(GZIP) {
         return Ok(Box::new(MultiGzDecoder::new(source)));
     }
-    if start.starts_with(ZSTD) {
-        return Ok(Box::new(Frames { source, decoder: FrameDecoder::new(), inside: false }));
+    let skipped = start.split_first().is_some_and(|(first, rest)| first >> 4 == 5 && rest.starts_with(ZSTD_SKIPPED));
+    if skipped || start.starts_with(ZSTD) {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(DEFAULT_MAX_WINDOW_SIZE);
+        return Ok(Box::new(Frames { source, decoder, inside: false }));
     }
     Ok(Box::new(source))
 }
@@ -166,7 +179,7 @@ mod tests {
     use std::io::Write;
 
     fn blob(bytes: &[u8]) -> Blob {
-        Blob { digest: name(&Sha256::digest(bytes)), size: u64::try_from(bytes.len()).unwrap() }
+        Blob { digest: name(bytes), size: u64::try_from(bytes.len()).unwrap() }
     }
 
     fn unpacked(bytes: &[u8], blob: &Blob, most: u64) -> Result<Vec<u8>, LayerError> {
@@ -194,7 +207,7 @@ mod tests {
             gzip(&text),
             [gzip(first), gzip(second)].concat(),
             zstd(&text),
-            [zstd(first), skipped.clone(), zstd(second), skipped].concat(),
+            [skipped.clone(), zstd(first), skipped.clone(), zstd(second), skipped].concat(),
         ] {
             assert!(unpacked(&layer, &blob(&layer), 1 << 20).unwrap() == text);
         }
@@ -216,5 +229,13 @@ mod tests {
         let bomb = gzip(&vec![0; 1 << 20]);
         let error = unpacked(&bomb, &blob(&bomb), 1000).unwrap_err();
         assert!(matches!(error, LayerError::Read { source, .. } if source.kind() == ErrorKind::FileTooLarge));
+    }
+
+    #[test]
+    fn a_window_that_would_take_all_memory_is_refused() {
+        // A frame header that asks for a window of a gibibyte, and an empty last block.
+        let frame = [ZSTD, &[0x00, 20 << 3, 0x01, 0x00, 0x00]].concat();
+        let error = unpacked(&frame, &blob(&frame), 1 << 20).unwrap_err();
+        assert!(matches!(error, LayerError::Read { .. }), "{error}");
     }
 }
