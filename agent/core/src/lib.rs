@@ -55,5 +55,6 @@ pub mod sensitivity;
 pub mod shared_text;
 pub mod status;
 pub mod step;
+pub mod terminal;
 pub mod transaction;
 pub mod unit_name;

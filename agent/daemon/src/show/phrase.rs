@@ -5,6 +5,7 @@ use ostler_core::diff::Kind;
 use ostler_core::disruption::{Action, Cause, Origin, Subject};
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::step::{Deployment, OwnerRef, Step};
+pub use ostler_core::terminal::printable;
 use ostler_core::transaction::Phase;
 
 /// Headings.
@@ -21,24 +22,6 @@ pub const FAINT: Style = Style::new().dimmed();
 /// Text in a style.
 pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// Text from a configuration, safe for a terminal: control characters are spelt out.
-pub fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() || is_invisible(character) {
-            safe.extend(character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
-
-/// Characters that reorder or hide what stands around them.
-const fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A configuration by its name.
@@ -216,13 +199,6 @@ pub fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_from_a_config_can_steer_the_terminal() {
-        assert_eq!(printable("/etc/a\u{1b}[2Jb\n"), "/etc/a\\u{1b}[2Jb\\u{a}");
-        assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(printable("/etc/größe"), "/etc/größe");
-    }
 
     #[test]
     fn sizes_are_said_in_words() {

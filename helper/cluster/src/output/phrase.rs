@@ -1,6 +1,7 @@
-//! Colours, the same as those of `ostler`, and text that is safe for a terminal.
+//! Colours, the same as those of `ostler`.
 
 use anstyle::{AnsiColor, Style};
+pub use ostler_core::terminal::printable;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
@@ -16,22 +17,4 @@ pub const FAINT: Style = Style::new().dimmed();
 /// Text in a style.
 pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// Text of others, safe for a terminal: control characters are spelt out.
-pub fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() || is_invisible(character) {
-            safe.extend(character.escape_unicode());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
-
-/// Characters that reorder or hide what stands around them.
-const fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
