@@ -123,7 +123,9 @@ fn cluster() -> Result<()> {
 }
 
 fn test() -> Result<()> {
+    process::run(&mut process::cargo(["test", "--workspace", "--locked", "--no-run"]))?;
     let mut command = process::cargo(["test", "--workspace", "--locked"]);
+    command.env("OSTLER_PROGRAMS_BUILT", "1");
     if let Some(binaries) = e2e::kept() {
         binaries.name_for(&mut command);
     }
