@@ -100,7 +100,7 @@ impl<'t> Node<'t> {
 
     /// The node's status object; nothing while there is none.
     pub fn object(&mut self) -> Result<Value> {
-        let text = self.read("/run/ostler/machineconfignode.json")?;
+        let text = self.read("/run/ostler/agent/machineconfignode.json")?;
         Ok(serde_json::from_str(&text).unwrap_or_default())
     }
 
