@@ -1,8 +1,16 @@
 //! Programs of this machine: run to their end, and an error that names them and what they said.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+
+/// A program, with its arguments to come, that is ended with all its children when it has not ended in time.
+pub fn bounded(program: &str, most: Duration) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg("--kill-after=10").arg(most.as_secs().to_string()).arg(program);
+    command
+}
 
 /// What a command prints; fails if that does not succeed.
 pub fn answer(command: &mut Command) -> Result<String> {

@@ -49,12 +49,6 @@ impl Key {
     }
 }
 
-/// What is kept of a kind under a name, if it is there.
-pub fn kept(kind: &str, name: &str) -> Result<Option<PathBuf>> {
-    let at = directory()?.join(format!("{kind}-{name}"));
-    Ok(at.exists().then_some(at))
-}
-
 /// What is kept of a kind under a name; made first where it is not there.
 pub fn provide(kind: &str, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let directory = directory()?;

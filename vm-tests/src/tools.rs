@@ -3,14 +3,17 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::command::answer;
+use crate::command::{answer, bounded};
 use crate::keep::{self, Key};
 
 /// What the virtual machines run, and where their emulator comes from.
 pub const SUITE: &str = "trixie";
+/// How long a fetch from a mirror may take: some times what it takes on a good day.
+pub const FETCH: Duration = Duration::from_secs(480);
 const PACKAGES: &str = "qemu-system-x86,busybox-static";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
@@ -22,15 +25,10 @@ fn name() -> String {
 pub struct Tools(PathBuf);
 
 impl Tools {
-    /// Whether they are there.
-    pub fn are_kept() -> Result<bool> {
-        keep::kept("tools", &name()).map(|at| at.is_some())
-    }
-
     /// Those of the cache; fetched first where they are not there.
     pub fn provide() -> Result<Self> {
         let at = keep::provide("tools", &name(), |work| {
-            let mut fetch = Command::new("mmdebstrap");
+            let mut fetch = bounded("mmdebstrap", FETCH);
             fetch.args(["--quiet", "--variant=extract", "--mode=root", "--include", PACKAGES]);
             fetch.args(["--aptopt=Acquire::Languages \"none\"", SUITE]).arg(work.join("root"));
             answer(&mut fetch).map(drop)

@@ -111,10 +111,10 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Test, Door::Vm],
     },
     Need {
-        what: "mmdebstrap, xz, zstd and strip, which virtual machines are made with",
-        met: || ["mmdebstrap", "xz", "zstd", "strip"].into_iter().all(on_path),
-        debian: &["mmdebstrap", "xz-utils", "zstd", "binutils"],
-        fedora: &["mmdebstrap", "xz", "zstd", "binutils"],
+        what: "mmdebstrap, dpkg-deb, xz, zstd and strip, which virtual machines are made with",
+        met: || ["mmdebstrap", "dpkg-deb", "xz", "zstd", "strip"].into_iter().all(on_path),
+        debian: &["mmdebstrap", "dpkg", "xz-utils", "zstd", "binutils"],
+        fedora: &["mmdebstrap", "dpkg", "xz", "zstd", "binutils"],
         doors: &[Door::Vm],
     },
     Need {

@@ -43,7 +43,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "units", alone: "cargo xtask units", run: units::check },
     Stage { name: "packages", alone: "cargo xtask package --trial", run: package::trial },
     Stage { name: FUZZ, alone: "cargo xtask fuzz --seconds 10", run: || fuzz::all(FUZZ_SECONDS) },
-    Stage { name: "vm", alone: "cargo xtask vm 04", run: vm::short },
+    Stage { name: "vm", alone: "cargo xtask vm boot", run: vm::short },
     Stage { name: "demo", alone: "cargo xtask demo", run: demo::show },
 ];
 
@@ -58,6 +58,7 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     arguments.finish()?;
     setup::for_door(Door::Test)?;
     setup::for_door(Door::Package)?;
+    setup::for_door(Door::Vm)?;
     if !fast {
         setup::for_door(Door::Fuzz)?;
     }

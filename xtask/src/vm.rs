@@ -4,17 +4,19 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{process, setup, workspace};
+use crate::{package, process, setup, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask vm [CASE] [--list]
+cargo xtask vm boot
 cargo xtask vm cuts [--cuts N] [--seed S] [--jobs J]
 cargo xtask vm kills [--cuts N] [--seed S]
 
@@ -25,6 +27,7 @@ Debian packages and makes an image, which takes some minutes; both stay below
 emulated, at 30 to 60 seconds per boot.
 
   --list      name the cases
+  boot        what CI runs of it: one boot, until the agent is at rest
   cuts        take the power away in the middle of updates, N times (10); the account
               goes to docs/reports/vm-cuts.md
   kills       the same in a container that runs a deployment, in seconds (100); the
@@ -36,6 +39,8 @@ emulated, at 30 to 60 seconds per boot.
 const STAND_INS: &str = "tests/standins/Cargo.toml";
 /// The directory of stand-ins that somebody has built elsewhere.
 const OTHERS: &str = "OSTLER_STANDINS";
+/// A Debian package of the agent that somebody has made elsewhere.
+const PACKAGE: &str = "OSTLER_PACKAGE";
 const KILLS: u64 = 100;
 
 /// The door.
@@ -45,7 +50,7 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     let case = arguments.operand();
     arguments.finish()?;
     if list {
-        return machines(&["list"]);
+        return process::run(machines().arg("list"));
     }
     setup::for_door(Door::Vm)?;
     let seed = seed.unwrap_or_else(any_seed);
@@ -54,20 +59,27 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
         Some("cuts") => self::cuts(cuts, seed, jobs),
         None if cuts.is_some() => self::cuts(cuts, seed, jobs),
         Some(_) if cuts.is_some() => bail!("--cuts goes with cuts or kills; try --help"),
-        Some(case) => with_programs(&["cases", case]),
-        None => with_programs(&["cases"]),
+        Some("boot") => short(),
+        Some(case) => cases(case),
+        None => cases(""),
     }
 }
 
-/// What CI has time for: one boot, if nothing has to be fetched for it.
+/// What CI has time for: one boot. What it needs is fetched within some minutes, or it says that it is skipped.
 pub fn short() -> Result<()> {
-    with_programs(&["boot"])
+    process::run(with_programs(machines())?.arg("boot"))
+}
+
+/// All cases with a name that contains a word.
+fn cases(word: &str) -> Result<()> {
+    process::run(with_programs(machines())?.args(["cases", word]))
 }
 
 fn cuts(cuts: Option<u64>, seed: u64, jobs: Option<u64>) -> Result<()> {
     let word = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     let report = report("vm-cuts.md")?.display().to_string();
-    with_programs(&["cuts", &word(cuts), &seed.to_string(), &word(jobs), &report])
+    let mut command = with_programs(machines())?;
+    process::run(command.args(["cuts", &word(cuts), &seed.to_string(), &word(jobs), &report]))
 }
 
 fn kills(kills: u64, seed: u64) -> Result<()> {
@@ -98,17 +110,21 @@ fn build_stand_ins() -> Result<()> {
     process::run(&mut process::cargo(["build", "--locked", "--bins", "--manifest-path", STAND_INS]))
 }
 
-fn with_programs(words: &[&str]) -> Result<()> {
+/// The harness with what goes into a machine, which is built first.
+fn with_programs(mut command: Command) -> Result<Command> {
     build_stand_ins()?;
-    process::run(&mut process::cargo(["build", "--locked", "-p", "ostler", "-p", "ostler-applier", "--bins"]))?;
-    machines(words)
-}
-
-fn machines(words: &[&str]) -> Result<()> {
-    let mut command = process::cargo(["run", "--locked", "--quiet", "-p", "ostler-vm-tests", "--"]);
-    command.env("OSTLER_PROGRAMS", workspace::target().join("debug")).env("OSTLER_CHECKOUT", workspace::root());
+    let package = match env::var_os(PACKAGE) {
+        Some(made) => made.into(),
+        None => package::deb_to_try(&workspace::target().join("xtask/vm"))?,
+    };
+    command.env(PACKAGE, package).env("OSTLER_CHECKOUT", workspace::root());
     if env::var_os(OTHERS).is_none() {
         command.env(OTHERS, workspace::root().join("tests/standins/target/debug"));
     }
-    process::run(command.args(words))
+    Ok(command)
+}
+
+/// The harness, with its arguments to come.
+fn machines() -> Command {
+    process::cargo(["run", "--locked", "--quiet", "-p", "ostler-vm-tests", "--"])
 }

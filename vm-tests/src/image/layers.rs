@@ -17,15 +17,8 @@ pub const NAMES: [&str; 3] = ["old", "new", "sick"];
 /// Their versions.
 pub const VERSIONS: [&str; 3] = ["9.6.1", "9.6.2", "9.6.3"];
 
-const ENABLED: [&str; 7] = [
-    "firstboot-osupdate.target",
-    "guest-network.service",
-    "kubelet.service",
-    "ostler-applier.socket",
-    "ostler-firstboot.service",
-    "ostler-recover.service",
-    "ostler.service",
-];
+/// What the guest has beside the agent; the agent's own units are its package's to enable.
+const ENABLED: [&str; 3] = ["firstboot-osupdate.target", "guest-network.service", "kubelet.service"];
 /// Never succeeds, and the boot with it.
 const SICK: &str = "[Unit]\nBefore=boot-complete.target\n[Service]\nType=oneshot\nExecStart=/bin/false\n\
     [Install]\nRequiredBy=boot-complete.target\n";
@@ -60,7 +53,7 @@ pub fn make(layout: &Path, tree: &Path, programs: &Programs, to: &Path) -> Resul
     Ok(())
 }
 
-/// What the agent's package brings, and what stands in for rpm-ostree and bootc; then `/etc` goes where ostree wants it.
+/// What stands in for rpm-ostree and bootc; then `/etc` goes where ostree wants it.
 fn install(tree: &Path, programs: &Programs) -> Result<()> {
     let copy = |from: PathBuf, to: &str| -> Result<()> {
         let at = tree.join(to);
@@ -68,14 +61,9 @@ fn install(tree: &Path, programs: &Programs) -> Result<()> {
         answer(Command::new("install").args(["-m", "755"]).arg(&from).arg(&at))?;
         Ok(())
     };
-    answer(Command::new("cp").arg("-rT").arg(programs.checkout.join("units/usr")).arg(tree.join("usr")))?;
-    copy(programs.agent.join("ostler"), "usr/bin/ostler")?;
-    copy(programs.agent.join("ostler-applier"), "usr/libexec/ostler/ostler-applier")?;
     copy(programs.standins.join("bootc"), "usr/bin/bootc")?;
     copy(programs.standins.join("rpm-ostreed"), "usr/opt/standins/rpm-ostreed")?;
-    for program in
-        ["usr/bin/ostler", "usr/libexec/ostler/ostler-applier", "usr/bin/bootc", "usr/opt/standins/rpm-ostreed"]
-    {
+    for program in ["usr/bin/bootc", "usr/opt/standins/rpm-ostreed"] {
         answer(Command::new("strip").arg(tree.join(program)))?;
     }
     let files = programs.checkout.join("tests/standins/files");
@@ -90,7 +78,6 @@ fn install(tree: &Path, programs: &Programs) -> Result<()> {
             Command::new("install").args(["-D", "-m", "644"]).arg(files.join(name)).arg(tree.join(place).join(name)),
         )?;
     }
-    answer(Command::new("systemd-sysusers").arg(format!("--root={}", tree.display())))?;
     answer(Command::new("systemctl").arg(format!("--root={}", tree.display())).arg("enable").args(ENABLED))?;
     let _ = fs::remove_file(tree.join("etc/os-release"));
     symlink("../usr/lib/os-release", tree.join("etc/os-release"))?;

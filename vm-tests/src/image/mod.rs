@@ -21,8 +21,8 @@ pub use layers::{NAMES, VERSIONS};
 
 /// The programs that go into a machine.
 pub struct Programs {
-    /// The directory with `ostler` and `ostler-applier`.
-    pub agent: PathBuf,
+    /// The agent's Debian package.
+    pub package: PathBuf,
     /// The directory with the stand-ins and `lab`.
     pub standins: PathBuf,
     /// The top of the checkout.
@@ -36,9 +36,9 @@ impl Programs {
 
     /// Everything of the checkout that is in an image, and what an image is made with.
     fn files(&self) -> Result<Vec<PathBuf>> {
-        let mut files: Vec<_> = ["ostler", "ostler-applier"].map(|name| self.agent.join(name)).into();
-        files.extend(["bootc", "rpm-ostreed", "lab"].map(|name| self.standins.join(name)));
-        for directory in ["units/usr", "tests/standins/files", "vm-tests/guest"] {
+        let mut files: Vec<_> = ["bootc", "rpm-ostreed", "lab"].map(|name| self.standins.join(name)).into();
+        files.push(self.package.clone());
+        for directory in ["tests/standins/files", "vm-tests/guest"] {
             let directory = self.checkout.join(directory);
             let listed = answer(Command::new("find").arg(&directory).args(["-type", "f"]))?;
             files.extend(listed.lines().map(PathBuf::from));
@@ -70,9 +70,10 @@ impl Image {
         Ok(Self { at, name })
     }
 
-    /// Whether nothing has to be fetched for it.
-    pub fn can_be_made_in_time() -> Result<bool> {
-        Ok(rootfs::is_kept()? && Tools::are_kept()?)
+    /// Has in the cache what images are made of; within some minutes, or not at all.
+    pub fn fetch() -> Result<()> {
+        Tools::provide()?;
+        rootfs::provide().map(drop)
     }
 
     fn name(programs: &Programs) -> Result<String> {
@@ -108,7 +109,7 @@ fn make(work: &Path, root: &Path, programs: &Programs, tools: &Tools) -> Result<
     let scratch = work.join("scratch");
     fs::create_dir(&scratch)?;
     let tree = scratch.join("tree");
-    tree::make(&tree, root, tools, &programs.checkout)?;
+    tree::make(&tree, root, tools, programs)?;
     let layout = scratch.join("oci");
     layers::make(&layout, &tree, programs, work)?;
     disks::make(&scratch, &layout, programs, work)?;

@@ -1,13 +1,12 @@
 //! The packages of the guest, unpacked and configured by mmdebstrap, with a kernel that is only unpacked.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::Result;
 
-use crate::command::answer;
+use crate::command::{answer, bounded};
 use crate::keep::{self, Key};
-use crate::tools::SUITE;
+use crate::tools::{FETCH, SUITE};
 
 const PACKAGES: &str = "systemd,systemd-sysv,dbus,udev,kmod,ostree,ostree-boot,iproute2,procps,skopeo,e2fsprogs";
 /// Installed, the kernel would want an initramfs of the distribution's, which takes longer to make and to boot.
@@ -21,15 +20,10 @@ pub fn name() -> String {
     Key::default().text(SUITE).text(PACKAGES).text(KERNEL).name()
 }
 
-/// Whether it is there.
-pub fn is_kept() -> Result<bool> {
-    keep::kept("rootfs", &name()).map(|at| at.is_some())
-}
-
 /// That of the cache; made first where it is not there, which takes some minutes of downloads.
 pub fn provide() -> Result<PathBuf> {
     let at = keep::provide("rootfs", &name(), |work| {
-        let mut make = Command::new("mmdebstrap");
+        let mut make = bounded("mmdebstrap", FETCH);
         make.args(["--quiet", "--variant=minbase", "--mode=root", "--include", PACKAGES]);
         make.args(LEFT_OUT.map(|what| format!("--dpkgopt=path-exclude=/usr/share/{what}/*")));
         make.arg("--aptopt=Acquire::Languages \"none\"").arg(format!("--customize-hook={KERNEL}"));

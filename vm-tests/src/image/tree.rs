@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::initramfs;
+use super::{Programs, initramfs};
 use crate::command::answer;
 use crate::tools::Tools;
 
@@ -81,8 +81,9 @@ const MASKED: &[&str] = &[
 ];
 
 /// Makes the tree from a root file system, with the files that the guest needs to be driven.
-pub fn make(tree: &Path, root: &Path, tools: &Tools, checkout: &Path) -> Result<()> {
+pub fn make(tree: &Path, root: &Path, tools: &Tools, programs: &Programs) -> Result<()> {
     answer(Command::new("cp").arg("-a").arg("--reflink=auto").arg(root).arg(tree))?;
+    install(tree, &programs.package)?;
     let kernel = kernel(tree)?;
     let modules = tree.join("usr/lib/modules").join(&kernel);
     fs::copy(tree.join("boot").join(format!("vmlinuz-{kernel}")), modules.join("vmlinuz"))?;
@@ -99,7 +100,7 @@ pub fn make(tree: &Path, root: &Path, tools: &Tools, checkout: &Path) -> Result<
     for (at, target) in LINKS {
         symlink(target, tree.join(at)).with_context(|| format!("cannot make {at}"))?;
     }
-    answer(Command::new("cp").arg("-r").arg(checkout.join("vm-tests/guest/.")).arg(tree))?;
+    answer(Command::new("cp").arg("-r").arg(programs.checkout.join("vm-tests/guest/.")).arg(tree))?;
     let boot: Vec<_> = needed.iter().filter(|path| !path.to_string_lossy().contains("virtio_net")).cloned().collect();
     initramfs::make(tree, &boot, tools, &modules.join("initramfs.img"))?;
     for unit in MASKED {
@@ -108,6 +109,14 @@ pub fn make(tree: &Path, root: &Path, tools: &Tools, checkout: &Path) -> Result<
         symlink("/dev/null", at)?;
     }
     Ok(())
+}
+
+/// Installs the agent as its package does, scripts and presets included, while the tree still has a package manager.
+fn install(tree: &Path, package: &Path) -> Result<()> {
+    let at = tree.join("ostler.deb");
+    fs::copy(package, &at).with_context(|| format!("cannot copy {}", package.display()))?;
+    answer(Command::new("chroot").arg(tree).args(["dpkg", "--install", "/ostler.deb"]))?;
+    fs::remove_file(at).context("cannot remove the copy of the package")
 }
 
 fn kernel(tree: &Path) -> Result<String> {

@@ -135,6 +135,14 @@ pub fn trial() -> Result<()> {
     process::run(&mut tests)
 }
 
+/// The Debian package of unoptimised programs, for machines to try it on.
+pub fn deb_to_try(out: &Path) -> Result<PathBuf> {
+    let programs = Build::Quick.programs()?;
+    let kinds = KINDS.into_iter().filter(|kind| kind.name == "deb").collect();
+    let order = Order { kinds, version: of_the_workspace()?, build: Build::Quick };
+    order.make(&programs, out)?.pop().context("no package was made")
+}
+
 /// The files of a package without its programs, for those who look at units.
 pub fn files(tree: &Path) -> Result<()> {
     tree::stage(tree, None)
