@@ -6,8 +6,8 @@ mod tally;
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ const AGAIN: u64 = 4;
 
 /// What a run is asked for.
 pub struct Order<'p> {
-    /// How many cuts.
+    /// How many cuts, at least.
     pub cuts: u64,
     /// What repeats them.
     pub seed: u64,
@@ -52,22 +52,16 @@ enum Moment {
 
 /// Makes the cuts, and fails if a machine does.
 pub fn run(lab: &Lab, order: &Order<'_>) -> Result<()> {
-    let start = Instant::now();
     let cycle = measure(lab)?;
     println!("vm: an update takes {:.0} s and writes {} records", cycle.took.as_secs_f64(), cycle.records);
-    let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
+    let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::new(cycle)));
     std::thread::scope(|scope| {
         for _ in 0..order.jobs.max(1) {
-            scope.spawn(|| work(lab, order, cycle, (&next, &tally)));
+            scope.spawn(|| work(lab, order, (&next, &tally)));
         }
     });
-    let tally = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let account = tally.account(order, cycle.records, start.elapsed());
-    println!("{account}");
-    if let Some(path) = order.report {
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(path, &account).with_context(|| format!("cannot write {}", path.display()))?;
-    }
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("{}", tally.account(order));
     ensure!(tally.failures.is_empty(), "{} cuts failed", tally.failures.len());
     Ok(())
 }
@@ -84,12 +78,13 @@ fn measure(lab: &Lab) -> Result<Cycle> {
 }
 
 /// Takes one cut after the other until there is none left.
-fn work(lab: &Lab, order: &Order<'_>, cycle: Cycle, (next, tally): (&AtomicU64, &Mutex<Tally>)) {
+fn work(lab: &Lab, order: &Order<'_>, (next, tally): (&AtomicU64, &Mutex<Tally>)) {
+    let cycle = tally.lock().unwrap_or_else(PoisonError::into_inner).cycle;
     loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= order.cuts {
+        if tally.lock().unwrap_or_else(PoisonError::into_inner).cuts >= order.cuts {
             return;
         }
+        let number = next.fetch_add(1, Ordering::Relaxed);
         let mut chance = Chance::from_seed(order.seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
         let cache = match chance.below(3) {
             0 => Cache::Lost,
@@ -104,11 +99,16 @@ fn work(lab: &Lab, order: &Order<'_>, cycle: Cycle, (next, tally): (&AtomicU64, 
         };
         let start = Instant::now();
         let came = attempt(lab, moment, cache, &mut chance);
-        let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         let told = came.as_ref().map_or_else(|error| format!("FAILED {error:#}"), |came| format!("{came:?}"));
         let what = format!("cut {}: {moment:?}, cache {cache:?}", number + 1);
         println!("vm: {what}: {} ({:.0} s)", told.lines().next().unwrap_or_default(), start.elapsed().as_secs_f64());
         tally.add(&what, came, &told);
+        // A run that somebody ends has an account of what was done.
+        let written = order.report.map_or(Ok(()), |path| fs::write(path, tally.account(order)));
+        if let Err(error) = written {
+            println!("vm: the report cannot be written: {error}");
+        }
     }
 }
 
@@ -119,6 +119,7 @@ fn attempt(lab: &Lab, moment: Moment, cache: Cache, chance: &mut Chance) -> Resu
     node.machine.root().count(stop);
     node.desire(&Target::new_os())?;
     wait_for(&mut node, moment)?;
+    let record = stop.filter(|_| node.machine.root().is_frozen()).map(|stop| stop.record);
     node.machine.power_cut(cache, chance)?;
     node.machine.power_on()?;
     let mut cuts = 1;
@@ -129,15 +130,14 @@ fn attempt(lab: &Lab, moment: Moment, cache: Cache, chance: &mut Chance) -> Resu
         cuts += 1;
     }
     let first = first_boot(&mut node)?;
-    judge(&mut node, &first).map(|old| Came { cuts, old }).map_err(|error| {
+    judge(&mut node, &first, chance).map(|old| Came { cuts, old, record }).map_err(|error| {
         let account = node.account();
         error.context(account)
     })
 }
 
-fn judge(node: &mut Node<'_>, first: &str) -> Result<bool> {
+fn judge(node: &mut Node<'_>, first: &str, chance: &mut Chance) -> Result<bool> {
     node.follow_to(&Target::new_os())?;
-    node.fsck()?;
     let seen = node.seen()?;
     if let Some(mixture) = seen.iter().find_map(|(_, found)| found.as_ref().err()) {
         bail!("{mixture}");
@@ -145,7 +145,11 @@ fn judge(node: &mut Node<'_>, first: &str) -> Result<bool> {
     // Where a machine restarts before anything starts, the next boot says it.
     let after = seen.iter().find(|(boot, _)| boot == first).or_else(|| seen.last());
     let (_, found) = after.context("no service has started after the cut")?;
-    Ok(*found == Ok(0))
+    let old = *found == Ok(0);
+    node.machine.run("sync")?;
+    node.machine.power_cut(Cache::Lost, chance)?;
+    node.machine.check_disk()?;
+    Ok(old)
 }
 
 /// The boot after a cut; one that is over before anybody is there to be asked is followed by another.

@@ -7,13 +7,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::chance::Chance;
 use crate::disk::{Cache, Disk, Export};
+use crate::fsck;
 use crate::guest::{Guest, Said};
 use crate::loader::{self, Entry};
 use crate::qemu::{Accelerator, Hardware, Qemu};
 use crate::tools::Tools;
 
 /// How long a boot, a command or a shutdown may take where every instruction is emulated and others want the processor too.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// The names of the disks; the root comes first.
 const DISKS: [&str; 2] = ["root", "boot"];
@@ -128,6 +129,17 @@ impl<'t> Machine<'t> {
             disk.recover(cache, chance);
         }
         Ok(())
+    }
+
+    /// Checks the root disk of a machine that is off.
+    pub fn check_disk(&self) -> Result<()> {
+        if self.on.is_some() {
+            bail!("the machine is on");
+        }
+        let ([image, _], [disk, _]) = (&self.images, &self.disks);
+        let copy = self.work.path().join("root.img");
+        disk.save(image, &copy)?;
+        fsck::check(&copy, self.work.path())
     }
 
     /// Runs a command in the guest, whatever becomes of it.

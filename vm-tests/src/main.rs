@@ -5,6 +5,7 @@ mod chance;
 mod command;
 mod cuts;
 mod disk;
+mod fsck;
 mod furnish;
 mod guest;
 mod image;
@@ -20,7 +21,7 @@ mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -32,6 +33,8 @@ use crate::node::Target;
 
 /// Power cuts unless somebody says how many.
 const CUTS: u64 = 10;
+/// How long CI waits for a boot, which takes a minute where every instruction is emulated.
+const BOOT: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
     match enter(std::env::args().skip(1).collect()) {
@@ -95,7 +98,7 @@ fn boot() -> Result<()> {
     let mut node = lab.installed()?;
     let start = Instant::now();
     node.machine.power_on()?;
-    node.machine.wait_for_guest(PATIENCE)?;
+    node.machine.wait_for_guest(BOOT)?;
     furnish::furnish(&mut node)?;
     println!("vm: booted, and its agent at rest, after {:.0} s", start.elapsed().as_secs_f64());
     Ok(())

@@ -11,8 +11,11 @@ use crate::machine::{Machine, PATIENCE};
 const DESIRED: &str = "/var/lib/ostler-desired";
 /// What the probe has written.
 pub const SEEN: &str = "/var/lib/probe/seen";
-/// How often a guest is asked; each question costs it some of its time.
+/// How long a guest is left alone between questions: so long, or so many times as long as it took for an answer, but not longer than
+/// it takes somebody to lose patience. A guest that is asked all the time does nothing else.
 const PAUSE: Duration = Duration::from_secs(3);
+const PAUSES: u32 = 8;
+const LONGEST: Duration = Duration::from_secs(45);
 
 /// A boot, and what a service has found in it.
 pub type Found = (String, Result<usize, String>);
@@ -129,12 +132,13 @@ impl<'t> Node<'t> {
 
     /// Waits for something; the machine must stay on.
     pub fn wait_until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
-        let start = Instant::now();
+        let (start, mut asked) = (Instant::now(), Instant::now());
         while !done(self)? {
             if start.elapsed() > PATIENCE {
                 bail!("waited in vain: {what}\n{}", self.account());
             }
-            std::thread::sleep(PAUSE);
+            rest(asked.elapsed());
+            asked = Instant::now();
         }
         Ok(())
     }
@@ -146,6 +150,7 @@ impl<'t> Node<'t> {
             if self.machine.keep_on()? {
                 self.machine.wait_for_guest(PATIENCE)?;
             }
+            let asked = Instant::now();
             // A machine that goes down does not answer.
             match done(self) {
                 Ok(true) => return Ok(()),
@@ -155,7 +160,7 @@ impl<'t> Node<'t> {
                         return Err(error);
                     }
                 }
-                Ok(false) => std::thread::sleep(PAUSE),
+                Ok(false) => rest(asked.elapsed()),
             }
         }
         bail!("waited in vain: {what}\n{}", self.account())
@@ -201,6 +206,11 @@ impl<'t> Node<'t> {
             journalctl --no-pager -o short-monotonic -n 300 | cut -c 1-300";
         self.machine.ask(asked).map_or_else(|error| format!("{error:#}"), |said| said.text)
     }
+}
+
+/// Leaves a guest alone that took some time for an answer.
+fn rest(answered: Duration) {
+    std::thread::sleep((answered * PAUSES).clamp(PAUSE, LONGEST));
 }
 
 fn condition(object: &Value, kind: &str) -> Value {

@@ -64,7 +64,7 @@ impl Qemu {
             Accelerator::Kvm => &["-accel", "kvm", "-cpu", "host"],
             Accelerator::Tcg => &["-accel", "tcg,thread=multi", "-cpu", "qemu64"],
         };
-        qemu.args(["-machine", "q35", "-smp", "2", "-m", MEMORY, "-nodefaults", "-no-reboot", "-display", "none"]);
+        qemu.args(["-machine", "q35", "-smp", "1", "-m", MEMORY, "-nodefaults", "-no-reboot", "-display", "none"]);
         qemu.args(accelerated).arg("-serial").arg(format!("file:{}", work.join("console").display()));
         for (name, disk) in ["root", "boot"].into_iter().zip(hardware.disks) {
             qemu.arg("-blockdev").arg(format!(

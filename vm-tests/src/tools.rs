@@ -39,10 +39,11 @@ impl Tools {
     /// Its QEMU, with its own libraries.
     pub fn qemu(&self) -> Command {
         let libraries = self.0.join(LIBRARIES);
-        // It ends with the thread that has started it, however that ends.
+        // It ends with the thread that has started it, however that ends. In a session of its own it has a share of the processors
+        // of its own where the kernel shares them out by sessions.
         let mut command = Command::new("setpriv");
         command
-            .args(["--pdeathsig", "KILL", "--"])
+            .args(["--pdeathsig", "KILL", "--", "setsid", "--"])
             .arg(libraries.join("ld-linux-x86-64.so.2"))
             .arg("--library-path")
             .arg(&libraries);
