@@ -11,6 +11,9 @@ const SERVED: &str = "/etc/mcs-machine-config-content.json";
 const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
 const MARK: &str = "/var/lib/ostler/first-boot";
 
+const WITHOUT_ARGUMENT: &str =
+    "ostree admin instutil set-kargs $(tr ' ' '\\n' < /proc/cmdline | grep -v -x -e 'ostree=.*' -e old.karg)";
+
 /// The case.
 pub fn run(lab: &mut Lab) -> Result<()> {
     let mut node = lab.installed()?;
@@ -19,6 +22,8 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     // What Ignition leaves, in a boot that is not counted: this image has no Ignition.
     node.machine
         .run("systemctl stop ostler.service; printf new | tee /etc/motd > /etc/only-new; rm -rf /var/lib/probe")?;
+    // The argument of a configuration that this machine has never been in goes too.
+    node.machine.run(WITHOUT_ARGUMENT)?;
     let target = Target::new_os();
     let mut config = node.config(&target)?;
     node.write(SERVED, &config.to_string())?;

@@ -6,6 +6,9 @@ use crate::lab::Lab;
 use crate::machine::PATIENCE;
 use crate::node::Target;
 
+/// As a service: whoever waits for an answer is ended by it.
+const RESTART: &str = "systemd-run --quiet ostler reboot --soft --yes";
+
 /// The case.
 pub fn run(lab: &mut Lab) -> Result<()> {
     let mut node = lab.node()?;
@@ -16,7 +19,7 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     node.write("/var/target.json", &config)?;
     node.desire(&target)?;
     node.machine.run("ostler apply --to /var/target.json --yes -o json")?;
-    node.machine.run("ostler reboot --soft --yes")?;
+    node.machine.run(RESTART)?;
     node.machine.wait_for_guest(PATIENCE)?;
     node.wait_until("the node is in soft", |node| node.is_in("soft"))?;
     node.check(&target)?;
@@ -30,6 +33,6 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     ensure!(plan.pointer("/staged").is_some_and(|staged| staged == true), "{plan:#}");
     println!("vm: into another operating system: soft {:?}, because {:?}", plan.get("soft"), plan.get("notSoft"));
     node.desire(&Target::new_os())?;
-    node.machine.run("ostler reboot --soft --yes")?;
+    node.machine.run(RESTART)?;
     node.follow_to(&Target::new_os())
 }
