@@ -9,7 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-const SERVER_NAMES: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+/// The last is where a virtual machine finds the loopback network of the machine it runs on.
+const SERVER_NAMES: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:10.0.2.2";
 
 /// Who somebody is to the API server.
 #[derive(Clone, Copy, Debug)]

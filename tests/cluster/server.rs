@@ -102,6 +102,11 @@ impl Server {
         self.node_at(name, wire.address(), &format!("through-{}.kubeconfig", wire.address().port()))
     }
 
+    /// The same for a node that has the server at another address than this machine has.
+    pub fn node_seen_from(&self, name: &str, address: SocketAddr) -> PathBuf {
+        self.node_at(name, address, "from-elsewhere.kubeconfig")
+    }
+
     fn node_at(&self, name: &str, address: SocketAddr, file: &str) -> PathBuf {
         let file = self.ground.path("nodes").join(name).join(file);
         let user = format!("system:node:{name}");

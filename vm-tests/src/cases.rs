@@ -1,5 +1,8 @@
 //! The cases, by their directories. What each proves is its own business.
 
+#[cfg(feature = "cluster")]
+#[path = "../cases/14-api-away/mod.rs"]
+mod api_away;
 #[path = "../cases/06-change-of-mind/mod.rs"]
 mod change_of_mind;
 #[path = "../cases/12-clock-skew/mod.rs"]
@@ -61,6 +64,8 @@ pub const CASES: &[Case] = &[
     case("11-no-selinux", "a kernel without SELinux", no_selinux::run),
     case("12-clock-skew", "the clock jumps by decades in the middle of an update", clock_skew::run),
     case("13-soft-restart", "user space alone restarts", soft_restart::run),
+    #[cfg(feature = "cluster")]
+    case("14-api-away", "the cluster is away from an update's beginning until after its restart", api_away::run),
 ];
 
 /// Follows a node whose update cannot work until it has said so, and checks that it is in `old` as before.

@@ -2,6 +2,16 @@
 
 mod cases;
 mod chance;
+#[cfg(feature = "cluster")]
+#[path = "../../tests/cluster/mod.rs"]
+#[allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what tests with a cluster share, which panics as tests do"
+)]
+mod cluster;
 mod command;
 mod cuts;
 mod disk;

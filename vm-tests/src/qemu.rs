@@ -39,6 +39,10 @@ pub struct Hardware<'a> {
     pub work: &'a Path,
 }
 
+/// Where guests find this machine's loopback network.
+#[cfg(feature = "cluster")]
+pub const HOST: [u8; 4] = [10, 0, 2, 2];
+
 /// Where guests find the registry, whatever its port is.
 pub const REGISTRY: &str = "10.0.2.100:5000";
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{package, process, setup, workspace};
+use crate::{e2e, package, process, setup, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -41,7 +41,11 @@ const STAND_INS: &str = "tests/standins/Cargo.toml";
 const OTHERS: &str = "OSTLER_STANDINS";
 /// A Debian package of the agent that somebody has made elsewhere.
 const PACKAGE: &str = "OSTLER_PACKAGE";
+/// How the harness is built where no cluster is needed.
+const LIGHT: &[&str] = &["--no-default-features"];
 const KILLS: u64 = 100;
+/// The case that takes a real API server, which is built the first time.
+const WITH_CLUSTER: &str = "14-api-away";
 
 /// The door.
 pub fn run(mut arguments: Arguments) -> Result<()> {
@@ -50,7 +54,7 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     let case = arguments.operand();
     arguments.finish()?;
     if list {
-        return process::run(machines().arg("list"));
+        return process::run(machines(&[]).arg("list"));
     }
     setup::for_door(Door::Vm)?;
     let seed = seed.unwrap_or_else(any_seed);
@@ -67,18 +71,23 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
 
 /// What CI has time for: one boot. What it needs is fetched within some minutes, or it says that it is skipped.
 pub fn short() -> Result<()> {
-    process::run(with_programs(machines())?.arg("boot"))
+    process::run(with_programs(machines(LIGHT))?.arg("boot"))
 }
 
 /// All cases with a name that contains a word.
 fn cases(word: &str) -> Result<()> {
-    process::run(with_programs(machines())?.args(["cases", word]))
+    let with_cluster = WITH_CLUSTER.contains(word);
+    let mut command = with_programs(if with_cluster { machines(&[]) } else { machines(LIGHT) })?;
+    if with_cluster {
+        e2e::provide()?.name_for(&mut command);
+    }
+    process::run(command.args(["cases", word]))
 }
 
 fn cuts(cuts: Option<u64>, seed: u64, jobs: Option<u64>) -> Result<()> {
     let word = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     let report = report("vm-cuts.md")?.display().to_string();
-    let mut command = with_programs(machines())?;
+    let mut command = with_programs(machines(LIGHT))?;
     process::run(command.args(["cuts", &word(cuts), &seed.to_string(), &word(jobs), &report]))
 }
 
@@ -125,6 +134,8 @@ fn with_programs(mut command: Command) -> Result<Command> {
 }
 
 /// The harness, with its arguments to come.
-fn machines() -> Command {
-    process::cargo(["run", "--locked", "--quiet", "-p", "ostler-vm-tests", "--"])
+fn machines(build: &[&str]) -> Command {
+    let mut command = process::cargo(["run", "--locked", "--quiet", "-p", "ostler-vm-tests"]);
+    command.args(build).arg("--");
+    command
 }
