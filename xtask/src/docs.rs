@@ -64,8 +64,8 @@ pub fn check() -> Result<()> {
 /// The agent and the cluster helper.
 fn build() -> Result<[PathBuf; 2]> {
     let agent = demo::build()?;
-    process::run(&mut process::cargo(["build", "--locked", "--quiet", "--package", "ostler-cluster"]))?;
-    Ok([agent, workspace::target().join("debug/ostler-cluster")])
+    let helper = agent.with_file_name("ostler-cluster");
+    Ok([agent, helper])
 }
 
 fn generate(programs: &[PathBuf], kind: &str, directory: &Path) -> Result<()> {

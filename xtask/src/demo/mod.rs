@@ -1,6 +1,7 @@
 //! `cargo xtask demo`: the command at work on the shipped examples, each exit code checked.
 //!
-//! First what it would do, then what it does, on a machine that is only a directory.
+//! First what it would do, then what it does, on a machine that is only a directory; last what the helper says of a
+//! cluster that is only a dump.
 //!
 //! It shows and it proves that the examples, the command and its exit codes still agree. It tests nothing else.
 
@@ -22,7 +23,8 @@ pub const USAGE: &str = "\
 cargo xtask demo
 
 Builds ostler and runs it on docs/examples, as a person would: plans, then a whole life of a machine
-that is only a directory under target/demo. Changes nothing else.
+that is only a directory under target/demo; then ostler-cluster on the dump of a cluster. Changes
+nothing else.
 ";
 
 /// Exit codes of `ostler` that the demo expects.
@@ -80,6 +82,32 @@ const SCENES: &[Scene] = &[
     },
 ];
 
+/// What the helper is asked about the dump.
+const QUESTIONS: &[Scene] = &[
+    Scene {
+        says: "The cluster's side, from a dump: where an update stands, and what it waits for.",
+        words: "rollout status --from-dir docs/examples/cluster",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "Which operating system each pool gets, and what another one would mean for a pool.",
+        words: "streams plan worker --stream rhel-10 --from-dir docs/examples/cluster",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "What new machines start from, and what is to become of it.",
+        words: "bootimages plan --from-dir docs/examples/cluster",
+        exit: exit::FINE,
+    },
+    Scene {
+        says: "What the next update would run into.",
+        words: "preflight --target-version 4.22.0 --from-dir docs/examples/cluster \
+                --target-image-references docs/examples/release/image-references.yaml \
+                --target-image-labels docs/examples/release/image-labels.json -o text",
+        exit: exit::FINE,
+    },
+];
+
 /// The door.
 pub fn run(arguments: Arguments) -> Result<()> {
     arguments.finish()?;
@@ -94,6 +122,9 @@ pub fn show() -> Result<()> {
         play(&program, scene)?;
     }
     story::play(&program)?;
+    for question in QUESTIONS {
+        play(&program.with_file_name("ostler-cluster"), question)?;
+    }
     println!("\ndemo: every exit code as documented; nothing on this machine was changed but target/demo.");
     println!("Next: docs/README.md, `ostler plan --help`, and the configs in docs/examples.");
     Ok(())
@@ -109,12 +140,15 @@ pub fn build() -> Result<PathBuf> {
         "ostler",
         "--package",
         "ostler-applier",
+        "--package",
+        "ostler-cluster",
     ]))?;
     Ok(workspace::target().join("debug/ostler"))
 }
 
 fn play(program: &Path, scene: &Scene) -> Result<()> {
-    println!("\n# {}\n$ ostler {}", scene.says, scene.words);
+    let name = program.file_name().unwrap_or_default().display();
+    println!("\n# {}\n$ {name} {}", scene.says, scene.words);
     std::io::stdout().flush()?;
     let status = Command::new(program)
         .args(scene.words.split_whitespace())
@@ -133,7 +167,7 @@ fn expect(status: ExitStatus, code: i32, words: &str) -> Result<()> {
             }
             Ok(())
         }
-        _ => bail!("expected exit code {code}, got {status}: ostler {words}"),
+        _ => bail!("expected exit code {code}, got {status}: {words}"),
     }
 }
 
@@ -143,9 +177,9 @@ mod tests {
 
     #[test]
     fn every_example_a_scene_names_is_shipped() {
-        let named = SCENES.iter().flat_map(|scene| scene.words.split_whitespace()).filter(|word| word.contains('/'));
-        for file in named {
-            assert!(workspace::root().join(file).is_file(), "{file}");
+        let scenes = SCENES.iter().chain(QUESTIONS);
+        for file in scenes.flat_map(|scene| scene.words.split_whitespace()).filter(|word| word.contains('/')) {
+            assert!(workspace::root().join(file).exists(), "{file}");
         }
     }
 }
