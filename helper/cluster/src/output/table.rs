@@ -61,14 +61,17 @@ impl Table {
     }
 }
 
+/// Blanks stand before text only: an empty cell at the end leaves none behind for whoever copies the line.
 fn line(cells: &[Cell], widths: &[usize]) -> String {
     let mut text = String::new();
+    let mut blanks = 0;
     for (at, cell) in cells.iter().enumerate() {
-        text.push_str(&styled(cell.style, &cell.text));
-        if at + 1 < cells.len() {
-            let width = widths.get(at).copied().unwrap_or_default();
-            text.push_str(&" ".repeat(width.saturating_sub(cell.text.chars().count()) + 2));
+        if !cell.text.is_empty() {
+            text.push_str(&" ".repeat(std::mem::take(&mut blanks)));
+            text.push_str(&styled(cell.style, &cell.text));
         }
+        let width = widths.get(at).copied().unwrap_or_default();
+        blanks += width.saturating_sub(cell.text.chars().count()) + 2;
     }
     text.push('\n');
     text
@@ -87,7 +90,8 @@ mod tests {
         table.colour(0, BAD);
         table.row(&["long-name".to_owned(), "2".to_owned()]);
         table.row(&["y".repeat(100), "3".to_owned()]);
+        table.row(&["z", ""]);
         let shown = anstream::adapter::strip_str(&table.show()).to_string();
-        assert_eq!(shown, format!("NAME       X\na          1\nlong-name  2\n{}  3\n", "y".repeat(100)));
+        assert_eq!(shown, format!("NAME       X\na          1\nlong-name  2\n{}  3\nz\n", "y".repeat(100)));
     }
 }
