@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::absent::null_as_default;
+use super::absent::{items, null_as_default, texts};
 use super::{Metadata, Resource};
 
 /// The object.
@@ -12,8 +12,10 @@ use super::{Metadata, Resource};
 #[serde(rename_all = "camelCase", default)]
 pub struct ImageStream {
     /// Version of the API; a file may be something else altogether.
+    #[serde(deserialize_with = "null_as_default")]
     pub api_version: String,
     /// Kind.
+    #[serde(deserialize_with = "null_as_default")]
     pub kind: String,
     /// Names; in a release the version of it.
     #[serde(deserialize_with = "null_as_default")]
@@ -28,7 +30,7 @@ pub struct ImageStream {
 #[serde(rename_all = "camelCase", default)]
 pub struct ImageStreamSpec {
     /// The images.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "items")]
     pub tags: Vec<Tag>,
 }
 
@@ -37,11 +39,12 @@ pub struct ImageStreamSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct Tag {
     /// Its name in the stream.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Where it comes from.
     pub from: Option<TagSource>,
     /// Annotations.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "texts")]
     pub annotations: BTreeMap<String, String>,
 }
 

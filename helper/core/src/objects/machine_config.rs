@@ -75,6 +75,34 @@ pub struct ControllerConfigSpec {
     /// Certificates that are trusted beside the usual ones, in base64.
     #[serde(deserialize_with = "null_as_default")]
     pub additional_trust_bundle: String,
+    /// The cluster's own authority, in base64; it vouches for a registry within the cluster.
+    #[serde(rename = "rootCAData", deserialize_with = "null_as_default")]
+    pub root_ca: String,
+    /// Certificates for single registries, by the operator.
+    #[serde(rename = "imageRegistryBundleData", deserialize_with = "null_as_default")]
+    pub registry_bundles: Vec<RegistryBundle>,
+    /// The same by the administrator, for mirrors as a rule.
+    #[serde(rename = "imageRegistryBundleUserData", deserialize_with = "null_as_default")]
+    pub user_registry_bundles: Vec<RegistryBundle>,
+}
+
+/// Certificates for one registry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RegistryBundle {
+    /// The registry, with `..` before its port.
+    #[serde(deserialize_with = "null_as_default")]
+    pub file: String,
+    /// The certificates, in base64.
+    #[serde(deserialize_with = "null_as_default")]
+    pub data: String,
+}
+
+impl RegistryBundle {
+    /// The registry as it is written in the name of an image.
+    pub fn registry(&self) -> String {
+        self.file.replace("..", ":")
+    }
 }
 
 impl Resource for ControllerConfig {

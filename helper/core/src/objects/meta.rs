@@ -13,6 +13,7 @@ use super::absent::{moment, null_as_default};
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// Name.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Namespace; empty for objects of the cluster.
     #[serde(deserialize_with = "null_as_default")]

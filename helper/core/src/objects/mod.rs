@@ -39,7 +39,7 @@ pub use machine::{
     ControlPlaneMachineSet, GcpMachineTemplate, INFRASTRUCTURE_API, MACHINE_API, MACHINE_API_NAMESPACE,
     MachineDeployment, MachineSet, Whole,
 };
-pub use machine_config::{ControllerConfig, ControllerConfigSpec, MachineConfig, MachineConfigSpec};
+pub use machine_config::{ControllerConfig, ControllerConfigSpec, MachineConfig, MachineConfigSpec, RegistryBundle};
 pub use machine_config_node::{
     IrreconcilableChange, MachineConfigNode, MachineConfigNodeSpec, MachineConfigNodeStatus,
 };

@@ -50,6 +50,11 @@ impl OSImageStreamStatus {
     pub fn set(&self, name: &str) -> Option<&StreamSet> {
         self.available_streams.iter().find(|set| set.name == name)
     }
+
+    /// The names of the streams.
+    pub fn names(&self) -> Vec<&str> {
+        self.available_streams.iter().map(|set| set.name.as_str()).collect()
+    }
 }
 
 /// The images of one stream.
@@ -57,10 +62,13 @@ impl OSImageStreamStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct StreamSet {
     /// Name of the stream.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// The OS image.
+    #[serde(deserialize_with = "null_as_default")]
     pub os_image: String,
     /// Image that extensions are installed from.
+    #[serde(deserialize_with = "null_as_default")]
     pub os_extensions_image: String,
 }
 

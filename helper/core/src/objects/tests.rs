@@ -50,6 +50,30 @@ fn a_release_is_read_with_its_history() {
     assert_eq!(version.status.history[1].completion_time.unwrap().to_string(), "2026-01-01T00:00:00Z");
 }
 
+/// Go reads null as nothing, wherever it stands.
+#[test]
+fn an_image_stream_is_read_as_generously_as_go_reads_it() {
+    let object = json!({"kind": "ImageStream", "apiVersion": null, "metadata": null, "spec": {"tags": [
+        null,
+        {"name": null, "from": {"kind": null, "name": null}, "annotations": {"a": null, "b": "c"}},
+        {"name": "x", "from": null, "annotations": null},
+    ]}});
+    let stream: ImageStream = read(object).unwrap();
+    let names: Vec<&str> = stream.spec.tags.iter().map(|tag| tag.name.as_str()).collect();
+    assert_eq!(names, ["", "x"]);
+    assert_eq!(stream.spec.tags[0].annotations["a"], "");
+    assert!(read::<ImageStream>(json!({"kind": "ImageStream", "spec": {"tags": [{"name": 3}]}})).is_err());
+}
+
+#[test]
+fn a_registry_of_a_bundle_is_named_as_in_an_image() {
+    let object = json!({"spec": {"imageRegistryBundleUserData": [{"file": "mirror.example..5000", "data": "eA=="}],
+        "imageRegistryBundleData": null, "rootCAData": "eA=="}});
+    let config: ControllerConfig = read(object).unwrap();
+    assert_eq!(config.spec.user_registry_bundles[0].registry(), "mirror.example:5000");
+    assert_eq!((config.spec.root_ca.as_str(), config.spec.registry_bundles.len()), ("eA==", 0));
+}
+
 #[test]
 fn selectors_select_as_in_kubernetes() {
     let labels: BTreeMap<String, String> = [("role".to_owned(), "infra".to_owned())].into();

@@ -32,8 +32,10 @@ impl Version {
         let numbers = rest.get(..end).unwrap_or_default();
         // A dot that no digit follows is not part of the version any more: "4.21.x" is 4.21.
         let numbers = numbers.split("..").next().unwrap_or_default().trim_end_matches('.');
-        let parts: Option<Vec<u64>> = numbers.split('.').map(component).collect();
-        parts.filter(|parts| parts.len() >= 2).map(Self).ok_or_else(unreadable)
+        // Zeros before the first number are not how versions are written; before others they are, as in 4.05.
+        let zeros = numbers.len() > 1 && numbers.starts_with('0') && !numbers.starts_with("0.");
+        let parts: Option<Vec<u64>> = numbers.split('.').map(|number| number.parse().ok()).collect();
+        parts.filter(|parts| parts.len() >= 2 && !zeros).map(Self).ok_or_else(unreadable)
     }
 
     /// The first number.
@@ -45,11 +47,6 @@ impl Version {
     pub fn minor(&self) -> (u64, u64) {
         (self.major(), self.0.get(1).copied().unwrap_or_default())
     }
-}
-
-/// Zeros in front are not how versions are written.
-fn component(text: &str) -> Option<u64> {
-    if text.len() > 1 && text.starts_with('0') { None } else { text.parse().ok() }
 }
 
 impl fmt::Display for Version {
@@ -97,7 +94,10 @@ mod tests {
             ("4", None),
             ("", None),
             ("four.one", None),
-            ("4.021", None),
+            ("4.021", Some("4.21")),
+            ("04.21", None),
+            ("00.1", None),
+            ("0.1", Some("0.1")),
             ("4.99999999999999999999999", None),
             ("-4.21", None),
         ] {
