@@ -4,18 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ostler_cluster_core::objects::{
-    ControllerConfig, ImageConfig, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet, MirrorRule,
-    Proxy, Resource, SecretObject,
+    ControllerConfig, ControllerConfigSpec, ImageConfig, ImageContentSourcePolicy, ImageDigestMirrorSet,
+    ImageTagMirrorSet, MirrorRule, Proxy, Resource, SecretObject,
 };
 use ostler_cluster_core::streams::Labels;
 use ostler_registry::{
     Cache, Credentials, Mirrors, Options, Pace, Platform, Proxy as Ways, Registry, Secret, Serves, SourcePolicy,
+    is_bundle,
 };
+use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::cli::RegistryOptions;
 use crate::commands::Trouble;
@@ -26,6 +31,10 @@ use crate::{input, output};
 const IMAGE_REFERENCES: &str = "/release-manifests/image-references";
 /// Most bytes of that file.
 const MAX_REFERENCES: u64 = 8 << 20;
+/// Longest time to get it, with all that is tried again.
+const REFERENCES_LIMIT: Duration = Duration::from_secs(300);
+/// Most files of a directory of certificates.
+const MAX_BUNDLES: usize = 256;
 
 /// Looks at images.
 pub enum Inspector {
@@ -77,7 +86,9 @@ impl Inspector {
                 Err("its image-references cannot be read without a registry; give --image-references".to_owned())
             }
             Self::Registry(registry, _) => {
-                let found = registry.file(release, IMAGE_REFERENCES, MAX_REFERENCES).await;
+                let reading = registry.file(release, IMAGE_REFERENCES, MAX_REFERENCES);
+                let late = |_| format!("{release} was not read within {} s", REFERENCES_LIMIT.as_secs());
+                let found = timeout(REFERENCES_LIMIT, reading).await.map_err(late)?;
                 let found = found.map_err(|error| error.to_string())?;
                 found.ok_or_else(|| format!("{release} has no {IMAGE_REFERENCES}; it is no release"))
             }
@@ -107,7 +118,7 @@ fn proxies_of_environment() -> Ways {
 /// What a person says counts before what the cluster says.
 fn of_command_line(settings: &mut Options, options: &RegistryOptions) -> Result<()> {
     if let Some(path) = &options.authfile {
-        settings.credentials = Credentials::parse(&input::bytes(path)?);
+        settings.credentials = credentials(path)?;
     }
     if let Some(path) = &options.registry_config {
         let words = || Trouble::input(format!("cannot use {}", path.display()));
@@ -115,7 +126,7 @@ fn of_command_line(settings: &mut Options, options: &RegistryOptions) -> Result<
         settings.mirrors = Mirrors::from_registries_conf(&text).with_context(words)?;
     }
     for path in &options.trust_bundle {
-        settings.authorities.push(input::bytes(path)?);
+        settings.authorities.extend(bundles(path)?);
     }
     settings.certificates.clone_from(&options.per_host_certs);
     if let Some(architecture) = &options.architecture {
@@ -125,6 +136,47 @@ fn of_command_line(settings: &mut Options, options: &RegistryOptions) -> Result<
     Ok(())
 }
 
+/// Credentials from a file. One without any is the wrong file; an entry that cannot be read is only told.
+fn credentials(path: &Path) -> Result<Credentials> {
+    let bytes = input::bytes(path)?;
+    let has_auths = |document: &Value| document.get("auths").is_some_and(Value::is_object);
+    if !serde_json::from_slice(&bytes).is_ok_and(|document| has_auths(&document)) {
+        let words = format!(
+            "{} is no JSON with \"auths\"; \"oc extract secret/pull-secret -n openshift-config\" writes such a file",
+            path.display()
+        );
+        return Err(Trouble::input(words).into());
+    }
+    let credentials = Credentials::parse(&bytes);
+    for name in &credentials.unreadable {
+        output::note(&format!("the credentials for {name} in {} cannot be read and are left out", path.display()));
+    }
+    Ok(credentials)
+}
+
+/// Certificates of a file, or of all files of a directory that hold any.
+fn bundles(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let files = if path.is_dir() { files_of(path)? } else { vec![path.to_owned()] };
+    let mut bundles = Vec::new();
+    for file in files {
+        bundles.extend(Some(input::bytes(&file)?).filter(|bundle| is_bundle(bundle)));
+    }
+    if bundles.is_empty() {
+        let words = format!("{} holds no certificate in PEM that can be used", path.display());
+        return Err(Trouble::input(words).into());
+    }
+    Ok(bundles)
+}
+
+fn files_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let words = || Trouble::input(format!("cannot use {}", directory.display()));
+    let entries = std::fs::read_dir(directory).with_context(words)?.take(MAX_BUNDLES);
+    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut files: Vec<PathBuf> = paths.with_context(words)?.into_iter().filter(|path| path.is_file()).collect();
+    files.sort();
+    Ok(files)
+}
+
 /// Best effort: what cannot be read is told, and registries are asked without it.
 async fn of_cluster(settings: &mut Options, cluster: &Source) {
     if let Some(secret) = told(cluster.get::<SecretObject>(Some("openshift-config"), "pull-secret").await) {
@@ -132,8 +184,7 @@ async fn of_cluster(settings: &mut Options, cluster: &Source) {
         settings.credentials = value.map(|value| Credentials::parse(&value)).unwrap_or_default();
     }
     if let Some(config) = told(cluster.get::<ControllerConfig>(None, ControllerConfig::NAME).await) {
-        let bundle = STANDARD.decode(&config.spec.additional_trust_bundle).unwrap_or_default();
-        settings.authorities.extend(Some(bundle).filter(|bundle| !bundle.is_empty()));
+        trusted_by_nodes(settings, &config.spec);
     }
     if settings.proxy.https.is_none()
         && let Some(proxy) = told(cluster.get::<Proxy>(None, "cluster").await)
@@ -150,6 +201,25 @@ async fn of_cluster(settings: &mut Options, cluster: &Source) {
         let never = rule.mirror_source_policy == "NeverContactSource";
         let policy = if never { SourcePolicy::NeverContactSource } else { SourcePolicy::AllowContactingSource };
         settings.mirrors.add(serves, &rule.source, &rule.mirrors, policy);
+    }
+}
+
+/// Trusts whom nodes trust: authorities for every registry, and those for single ones, which mirrors have as a rule.
+fn trusted_by_nodes(settings: &mut Options, spec: &ControllerConfigSpec) {
+    for (field, text) in [("additionalTrustBundle", &spec.additional_trust_bundle), ("rootCAData", &spec.root_ca)] {
+        let bundle = STANDARD.decode(text).unwrap_or_default();
+        if is_bundle(&bundle) {
+            settings.authorities.push(bundle);
+        } else if !text.is_empty() {
+            output::note(&format!(
+                "{field} of the ControllerConfig holds no certificate that can be used; it is left out"
+            ));
+        }
+    }
+    for bundle in spec.registry_bundles.iter().chain(&spec.user_registry_bundles) {
+        let text = settings.host_authorities.entry(bundle.registry()).or_default();
+        text.extend(STANDARD.decode(&bundle.data).unwrap_or_default());
+        text.push(b'\n');
     }
 }
 

@@ -28,4 +28,4 @@ pub use ostler_core::pinned::Credentials;
 pub use ostler_core::secret::Secret;
 pub use reference::{Reference, ReferenceError};
 pub use registry::{Inspected, Pace, Registry};
-pub use trust::TrustError;
+pub use trust::{TrustError, is_bundle};

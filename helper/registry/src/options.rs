@@ -2,6 +2,7 @@
 //!
 //! Owns the values and their defaults. Refuses to read the environment or files: whoever has a command line does that.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct Options {
     pub credentials: Credentials,
     /// Bundles of PEM certificates that are trusted beside those of this machine.
     pub authorities: Vec<Vec<u8>>,
+    /// The same for single registries, by their names with their ports; what is no bundle there is left out.
+    pub host_authorities: BTreeMap<String, Vec<u8>>,
     /// A directory like `/etc/containers/certs.d`: one directory for each registry.
     pub certificates: Option<PathBuf>,
     /// Proxies; without any, connections are direct.

@@ -61,7 +61,7 @@ struct Ticket {
 impl Session {
     pub(crate) fn new(options: &Options) -> Result<Self, TrustError> {
         let session = Self {
-            trust: Trust::new(&options.authorities, options.certificates.clone())?,
+            trust: Trust::new(options)?,
             proxy: options.proxy.clone(),
             credentials: options.credentials.clone(),
             patience: options.patience,

@@ -3,6 +3,7 @@
 //! Owns the reading of that directory and the making of TLS settings, all with the cryptography that the cluster client
 //! has too. Refuses to decide who may be insecure.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,15 +15,19 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
+use crate::options::Options;
+
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 const MOST_FILES: usize = 256;
+/// Of one bundle; a machine's own has some 150.
+const MOST_CERTIFICATES: usize = 10_000;
 
 /// Why the settings for TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
     /// A bundle of the caller's.
-    #[error("bundle {number} of trusted certificates is not PEM with certificates")]
+    #[error("bundle {number} of trusted certificates holds none in PEM that can be used")]
     Bundle {
         /// Which, from 1.
         number: usize,
@@ -37,7 +42,7 @@ pub enum TrustError {
         source: io::Error,
     },
     /// A file of `certs.d`.
-    #[error("{path} is not PEM with {what}")]
+    #[error("{path} holds no {what} in PEM that can be used")]
     File {
         /// Which.
         path: PathBuf,
@@ -73,9 +78,10 @@ pub enum TrustError {
     },
 }
 
-/// The certificates that are trusted everywhere, and the directory for single registries.
+/// The certificates that are trusted everywhere, and those for single registries.
 pub(crate) struct Trust {
     roots: RootCertStore,
+    by_host: BTreeMap<String, Vec<CertificateDer<'static>>>,
     directory: Option<PathBuf>,
     provider: Arc<CryptoProvider>,
 }
@@ -94,16 +100,17 @@ struct Identity {
 
 impl Trust {
     /// This machine's certificates, as far as it has any, and the caller's.
-    pub(crate) fn new(authorities: &[Vec<u8>], directory: Option<PathBuf>) -> Result<Self, TrustError> {
+    pub(crate) fn new(options: &Options) -> Result<Self, TrustError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        for (index, bundle) in authorities.iter().enumerate() {
-            let bad = || TrustError::Bundle { number: index.saturating_add(1) };
-            for certificate in certificates(bundle).ok_or_else(bad)? {
-                roots.add(certificate).map_err(|_| bad())?;
-            }
+        for (index, bundle) in options.authorities.iter().enumerate() {
+            let found = certificates(bundle);
+            roots.add_parsable_certificates(found.ok_or(TrustError::Bundle { number: index.saturating_add(1) })?);
         }
-        Ok(Self { roots, directory, provider: Arc::new(ring::default_provider()) })
+        let of_host = |(host, bundle): (&String, &Vec<u8>)| (host.clone(), certificates(bundle).unwrap_or_default());
+        let by_host = options.host_authorities.iter().map(of_host).collect();
+        let directory = options.certificates.clone();
+        Ok(Self { roots, by_host, directory, provider: Arc::new(ring::default_provider()) })
     }
 
     /// The settings for one registry.
@@ -120,6 +127,7 @@ impl Trust {
         } else {
             let mut roots = self.roots.clone();
             roots.add_parsable_certificates(files.authorities);
+            roots.add_parsable_certificates(self.by_host.get(host).into_iter().flatten().cloned());
             builder.with_root_certificates(roots)
         };
         match files.identity {
@@ -138,7 +146,7 @@ impl HostFiles {
         for path in names(directory)? {
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("crt") => {
-                    let bad = || TrustError::File { path: path.clone(), what: "certificates" };
+                    let bad = || TrustError::File { path: path.clone(), what: "certificate" };
                     found.authorities.extend(certificates(&read(&path)?).ok_or_else(bad)?);
                 }
                 Some("cert") if found.identity.is_none() => found.identity = Some(Identity::read(path)?),
@@ -155,10 +163,11 @@ impl Identity {
         if !key.exists() {
             return Err(TrustError::Keyless { path });
         }
-        let chain = certificates(&read(&path)?);
-        let chain = chain.ok_or_else(|| TrustError::File { path: path.clone(), what: "certificates" })?;
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(&path)?).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty());
+        let chain = chain.ok_or_else(|| TrustError::File { path: path.clone(), what: "certificate" })?;
         let parsed = PrivateKeyDer::from_pem_slice(&read(&key)?);
-        let key = parsed.map_err(|_: pem::Error| TrustError::File { path: key, what: "a key" })?;
+        let key = parsed.map_err(|_: pem::Error| TrustError::File { path: key, what: "key" })?;
         Ok(Self { path, chain, key })
     }
 }
@@ -184,9 +193,17 @@ fn read(path: &Path) -> Result<Vec<u8>, TrustError> {
     Ok(bytes)
 }
 
-/// The certificates in a PEM text; none where there is not at least one.
+/// Whether a PEM text holds a certificate that can be trusted.
+pub fn is_bundle(pem: &[u8]) -> bool {
+    certificates(pem).is_some()
+}
+
+/// The certificates in a PEM text that can be trusted; none where there is not at least one. Bundles collect what others
+/// have left over the years, so a damaged one must not keep us from the rest.
 fn certificates(pem: &[u8]) -> Option<Vec<CertificateDer<'static>>> {
-    let found: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().ok()?;
+    let read = CertificateDer::pem_slice_iter(pem).take(MOST_CERTIFICATES).filter_map(Result::ok);
+    let sound = |certificate: &CertificateDer<'static>| RootCertStore::empty().add(certificate.clone()).is_ok();
+    let found: Vec<_> = read.filter(sound).collect();
     (!found.is_empty()).then_some(found)
 }
 
