@@ -1,6 +1,5 @@
 //! The `ostler-cluster` command: parse, run, exit code.
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "the commands about boot images that use the rest of it follow")]
 
 mod cli;
 mod commands;

@@ -14,8 +14,8 @@ pub use boot_images::BootImagesOptions;
 pub use preflight::{PreflightOptions, ReleaseOptions, spelt_out};
 pub use rollout::{EstimateOptions, ExplainOptions, RolloutCommand, RolloutOptions, StatusOptions, ViewOptions};
 pub use streams::{
-    DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions, ShowOptions,
-    SourceOptions, StreamsCommand, StreamsOptions,
+    DiscoverFormat, DiscoverOptions, ListOptions, PlanOptions, PolicyOptions, RegistryOptions, RunOptions, SetOptions,
+    ShowOptions, SourceOptions, StreamsCommand, StreamsOptions,
 };
 
 /// What an OpenShift or OKD cluster does with its nodes, explained, planned and, on request, done.
@@ -33,6 +33,7 @@ pub struct Cli {
 
 /// Which cluster, or what was saved of one.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Which cluster")]
 pub struct ClusterOptions {
     /// Read objects from a must-gather, or any directory of YAML and JSON files, instead of from a cluster
     #[arg(long, global = true, value_name = "DIR", conflicts_with_all = ["kubeconfig", "context"])]

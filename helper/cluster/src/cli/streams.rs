@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::Format;
 use super::exits::{ANSWER_EXIT, RUN_EXIT, SET_EXIT};
@@ -72,12 +72,29 @@ pub struct ShowOptions {
 /// With --image-references or --release-image no cluster is asked, unless one is named.
 #[derive(Debug, Args)]
 pub struct DiscoverOptions {
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: DiscoverFormat,
+    /// With -o image, the stream whose image is meant [default: the default stream]
+    #[arg(long, value_name = "STREAM")]
+    pub stream: Option<String>,
     /// Where the images come from.
     #[command(flatten)]
     pub sources: SourceOptions,
-    /// How to print
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub output: Format,
+}
+
+/// What `ostler-cluster streams discover` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DiscoverFormat {
+    /// For a person
+    #[default]
+    Text,
+    /// For a program: the streams and the default
+    Json,
+    /// An OSImageStream to be applied, as JSON
+    Manifest,
+    /// The OS image of one stream, and nothing else
+    Image,
 }
 
 /// Where images, labels and the rest come from.
@@ -107,11 +124,11 @@ pub struct SourceOptions {
     /// The release is of OKD [default: by its version]
     #[arg(long)]
     pub okd: bool,
-    /// Look at tags that only the proposal of streams names, too
+    /// Look at tags that only the proposal of streams names, too, as rhel_9-coreos
     #[arg(long)]
     pub all_tags: bool,
     /// Registries.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Registries")]
     pub registry: RegistryOptions,
 }
 
@@ -127,7 +144,7 @@ pub struct RegistryOptions {
     /// registries.conf with mirrors [default: the mirrors of the cluster]
     #[arg(long, value_name = "FILE")]
     pub registry_config: Option<PathBuf>,
-    /// PEM certificates that are trusted, too; may be repeated
+    /// PEM certificates that are trusted, too: a file, or a directory of files; may be repeated
     #[arg(long, value_name = "FILE")]
     pub trust_bundle: Vec<PathBuf>,
     /// Directory of certificates for each registry, as /etc/containers/certs.d
@@ -176,6 +193,9 @@ pub struct SetOptions {
     /// What comes to its end.
     #[command(flatten)]
     pub policy: PolicyOptions,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
 }
 
 /// `ostler-cluster streams run`.
@@ -205,10 +225,13 @@ pub struct RunOptions {
     /// Seconds after which a Lease that is not renewed is lost
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600))]
     pub lease_seconds: u32,
-    /// Where the images come from.
-    #[command(flatten)]
-    pub sources: SourceOptions,
     /// What comes to its end.
     #[command(flatten)]
     pub policy: PolicyOptions,
+    /// How to print: text goes to standard error, JSON to standard output, one line for each turn that differs
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: Format,
+    /// Where the images come from.
+    #[command(flatten)]
+    pub sources: SourceOptions,
 }

@@ -18,6 +18,13 @@ pub fn json<T: Serialize>(document: &T) -> Result<()> {
     write(std::io::stdout().lock(), &text)
 }
 
+/// Prints a JSON document as one line of many.
+pub fn json_line<T: Serialize>(document: &T) -> Result<()> {
+    let mut text = serde_json::to_string(document).context("cannot write the answer as JSON")?;
+    text.push('\n');
+    write(std::io::stdout().lock(), &text)
+}
+
 /// Prints text, without its colours where there is no terminal.
 pub fn text(text: &str) -> Result<()> {
     write(anstream::stdout().lock(), text)

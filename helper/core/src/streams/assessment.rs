@@ -6,8 +6,8 @@ use super::crio::{self, RuntimeTrouble};
 use super::deprecation::Policy;
 use super::injection::{Injected, merge_order};
 use super::labels::{Labels, stream_class};
-use super::movement::{Compared, Evidence, compare, last_known};
-use super::pool::{Choice, Effective, effective, reported};
+use super::movement::{Compared, Evidence, compare, last_known, under_way};
+use super::pool::{Choice, Effective, effective, followers, reported};
 use super::version::Version;
 use crate::objects::{MachineConfig, MachineConfigPool, OSImageStreamStatus, StreamSet};
 
@@ -63,10 +63,26 @@ pub fn assess(
     stream: Option<&str>,
     labels: Option<&Labels>,
 ) -> Assessment {
-    let effective = match stream {
+    let followed = match stream {
         Some(stream) => Effective { stream: stream.to_owned(), choice: Choice::Explicit },
         None => effective(pool, cluster.pools, &cluster.offered.default_stream),
     };
+    assess_with(cluster, pool, followed, labels)
+}
+
+/// Assesses the pools that a pool takes along when it names a stream, by their names.
+pub fn assess_followers(cluster: &Cluster<'_>, pool: &MachineConfigPool, stream: &str) -> Vec<(String, Assessment)> {
+    let inherited = || Effective { stream: stream.to_owned(), choice: Choice::Inherited };
+    let along = followers(pool, cluster.pools).into_iter();
+    along.map(|pool| (pool.metadata.name.clone(), assess_with(cluster, pool, inherited(), None))).collect()
+}
+
+fn assess_with(
+    cluster: &Cluster<'_>,
+    pool: &MachineConfigPool,
+    effective: Effective,
+    labels: Option<&Labels>,
+) -> Assessment {
     let sources = merge_order(pool, cluster.configs);
     let named = |name: &str| cluster.configs.iter().find(|config| !name.is_empty() && config.metadata.name == name);
     let applied = named(&pool.status.configuration.name);
@@ -77,14 +93,15 @@ pub fn assess(
     obstacles.extend(absent(cluster, &effective, set.as_ref()));
     obstacles.extend(injected.iter().flat_map(|injected| overridden(&effective, injected)));
     obstacles.extend(runc(&effective, injected.as_ref(), &sources, labels));
-    obstacles.extend(back(&effective, last_known.as_ref()));
+    let under_way = under_way(pool, named(&pool.spec.configuration.name), cluster.offered);
+    obstacles.extend(back(&effective, last_known.as_ref(), under_way.as_ref()));
     obstacles.extend(ending(cluster, &effective));
     let reported = reported(pool, applied, &sources, cluster.offered);
     Assessment { effective, set, injected, last_known, reported, obstacles }
 }
 
 fn absent(cluster: &Cluster<'_>, effective: &Effective, set: Option<&StreamSet>) -> Option<Obstacle> {
-    let names = || cluster.offered.available_streams.iter().map(|set| set.name.as_str()).collect::<Vec<_>>().join(", ");
+    let names = || cluster.offered.names().join(", ");
     set.is_none().then(|| Obstacle {
         reason: "StreamMissing",
         blocks: true,
@@ -93,6 +110,19 @@ fn absent(cluster: &Cluster<'_>, effective: &Effective, set: Option<&StreamSet>)
 }
 
 fn overridden(effective: &Effective, injected: &Injected) -> Vec<Obstacle> {
+    let mut obstacles = os_overridden(effective, injected);
+    obstacles.extend(injected.extensions_overridden_by.as_ref().map(|config| Obstacle {
+        reason: "ExtensionsImageOverridden",
+        blocks: false,
+        message: format!(
+            "MachineConfig {config} sets baseOSExtensionsContainerImage to {}: extensions do not follow the stream",
+            injected.extensions_image
+        ),
+    }));
+    obstacles
+}
+
+fn os_overridden(effective: &Effective, injected: &Injected) -> Vec<Obstacle> {
     let Some(config) = &injected.overridden_by else { return Vec::new() };
     let explicit = effective.choice == Choice::Explicit;
     let end = if explicit {
@@ -122,11 +152,11 @@ fn runc(
     sources: &[&MachineConfig],
     labels: Option<&Labels>,
 ) -> Vec<Obstacle> {
-    let overridden = injected.is_some_and(|injected| injected.overridden_by.is_some());
-    let stream = match labels {
-        Some(Labels::Found(labels)) if overridden => stream_class(labels),
-        _ if overridden => None,
-        _ => Some(effective.stream.as_str()),
+    let foreign = injected.filter(|injected| injected.overridden_by.is_some());
+    let stream = match (foreign, labels) {
+        (Some(_), Some(Labels::Found(labels))) => stream_class(labels),
+        (Some(injected), _) => return Vec::from_iter(runc_somewhere(injected, sources)),
+        (None, _) => Some(effective.stream.as_str()),
     };
     let Some(stream) = stream.filter(|stream| WITHOUT_RUNC.contains(stream)) else { return Vec::new() };
     let (runtime, troubles) = crio::runtime(sources);
@@ -148,25 +178,30 @@ fn runc(
     obstacles
 }
 
-fn back(effective: &Effective, last_known: Option<&Evidence>) -> Option<Obstacle> {
-    let evidence = last_known?;
-    let (from, to) = (&evidence.stream, &effective.stream);
-    let by = evidence.found_in;
-    match compare(from, to) {
-        Compared::Level | Compared::Forward => None,
-        Compared::Back => Some(Obstacle {
-            reason: "StreamDowngrade",
-            blocks: true,
-            message: format!("the pool is in stream {from} (by {by}); going back to {to} is not supported"),
-        }),
-        Compared::Unknown => Some(Obstacle {
-            reason: "StreamIncomparable",
-            blocks: false,
-            message: format!(
-                "the pool is in stream {from} (by {by}); whether {to} is older cannot be told by its name"
-            ),
-        }),
+/// Of an image that is no stream's and that nobody has looked at, it is not known whether it has `runc`.
+fn runc_somewhere(injected: &Injected, sources: &[&MachineConfig]) -> Option<Obstacle> {
+    let (runtime, _) = crio::runtime(sources);
+    let runtime = runtime.filter(|runtime| runtime.name == "runc")?;
+    let message = format!(
+        "whether {} has runc is not known, and {} of MachineConfig {} makes it the default runtime; RHEL 10 has none; give \
+         the labels of the image with --image-labels",
+        injected.os_image, runtime.path, runtime.config
+    );
+    Some(Obstacle { reason: "RuntimeUnknown", blocks: false, message })
+}
+
+/// Going back from where the pool is, or from where some of its machines may be already.
+fn back(effective: &Effective, last_known: Option<&Evidence>, under_way: Option<&Evidence>) -> Option<Obstacle> {
+    let to = &effective.stream;
+    let is = |compared: Compared| move |evidence: &&Evidence| compare(&evidence.stream, to) == compared;
+    if let Some(Evidence { stream, found_in }) = last_known.into_iter().chain(under_way).find(is(Compared::Back)) {
+        let message = format!("the pool is in stream {stream} (by {found_in}); going back to {to} is not supported");
+        return Some(Obstacle { reason: "StreamDowngrade", blocks: true, message });
     }
+    let Evidence { stream, found_in } = last_known.filter(is(Compared::Unknown))?;
+    let message =
+        format!("the pool is in stream {stream} (by {found_in}); whether {to} is older cannot be told by its name");
+    Some(Obstacle { reason: "StreamIncomparable", blocks: false, message })
 }
 
 fn ending(cluster: &Cluster<'_>, effective: &Effective) -> Option<Obstacle> {

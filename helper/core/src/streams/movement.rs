@@ -76,6 +76,20 @@ pub fn last_known(
         .or_else(|| some(noted(), "the note of the last change of its stream"))
 }
 
+/// The stream that some machines of a pool may have reached already although the pool as a whole has not. `target` is the
+/// configuration that the pool is to reach.
+pub fn under_way(
+    pool: &MachineConfigPool,
+    target: Option<&MachineConfig>,
+    offered: &OSImageStreamStatus,
+) -> Option<Evidence> {
+    let begun = pool.status.updated_machine_count > 0 || pool.status.unavailable_machine_count > 0;
+    let changes = pool.spec.configuration.name != pool.status.configuration.name;
+    let image = target.map(|config| config.spec.os_image_url.as_str()).filter(|_| begun && changes)?;
+    let set = offered.available_streams.iter().find(|set| set.os_image == image)?;
+    Some(Evidence { stream: set.name.clone(), found_in: "the configuration that its machines are being moved to" })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -125,6 +139,28 @@ mod tests {
         ] {
             let found = last_known(&pool(reported, noted), Some(&applied(image)), Some(&offered));
             assert_eq!(found.map(|evidence| evidence.stream).as_deref(), expected, "{reported:?} {noted:?} {image}");
+        }
+    }
+
+    #[test]
+    fn a_pool_under_way_may_have_machines_in_the_stream_it_goes_to() {
+        let offered: OSImageStreamStatus =
+            serde_json::from_value(json!({"availableStreams": [{"name": "ten", "osImage": "i10"}]})).unwrap();
+        let target: MachineConfig = serde_json::from_value(json!({"spec": {"osImageURL": "i10"}})).unwrap();
+        for (to, at, updated, unavailable, expected) in [
+            ("new", "old", 1, 0, Some("ten")),
+            ("new", "old", 0, 1, Some("ten")),
+            ("new", "old", 0, 0, None),
+            ("new", "new", 3, 0, None),
+        ] {
+            let pool: MachineConfigPool = serde_json::from_value(json!({
+                "spec": {"configuration": {"name": to}},
+                "status": {"configuration": {"name": at}, "updatedMachineCount": updated,
+                    "unavailableMachineCount": unavailable},
+            }))
+            .unwrap();
+            let found = under_way(&pool, Some(&target), &offered).map(|evidence| evidence.stream);
+            assert_eq!(found.as_deref(), expected, "{to} {at} {updated} {unavailable}");
         }
     }
 }

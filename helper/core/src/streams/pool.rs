@@ -57,6 +57,16 @@ pub fn effective(pool: &MachineConfigPool, pools: &[MachineConfigPool], default:
     }
 }
 
+/// The pools that a pool takes along when it names a stream: where it is `worker`, custom ones that name none.
+pub fn followers<'p>(pool: &MachineConfigPool, pools: &'p [MachineConfigPool]) -> Vec<&'p MachineConfigPool> {
+    let leads = pool.metadata.name == WORKER;
+    let follows = |other: &&MachineConfigPool| {
+        let names = other.spec.os_image_stream.as_ref().is_some_and(|stream| !stream.name.is_empty());
+        leads && !names && !BUILT_IN.contains(&other.metadata.name.as_str())
+    };
+    pools.iter().filter(follows).collect()
+}
+
 /// The stream that the operator reports for a pool: nothing before it is fully updated, or where somebody chose the image.
 pub fn reported(
     pool: &MachineConfigPool,
@@ -101,6 +111,16 @@ mod tests {
             assert_eq!((found.stream.as_str(), found.choice), expected, "{name} {own:?} {worker:?}");
         }
         assert_eq!(effective(&pool("infra", None), &[], "rhel-9").choice, Default, "no worker pool");
+    }
+
+    #[test]
+    fn only_worker_takes_others_along() {
+        let pools = [pool("infra", None), pool("gpu", Some("rhel-10")), pool("master", None), pool("worker", None)];
+        let along = |leader: &str| -> Vec<String> {
+            followers(&pool(leader, None), &pools).iter().map(|pool| pool.metadata.name.clone()).collect()
+        };
+        assert_eq!(along("worker"), ["infra"]);
+        assert!(along("infra").is_empty() && along("master").is_empty());
     }
 
     #[test]

@@ -4,16 +4,20 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use ostler_cluster_core::documents;
-use ostler_cluster_core::objects::{self, ClusterVersion, ConfigMap, ImageStream, MCO_NAMESPACE, OSImageStream};
+use ostler_cluster_core::objects::{
+    self, ClusterVersion, ConfigMap, ImageStream, MCO_NAMESPACE, OSImageStream, Resource,
+};
 use ostler_cluster_core::streams::{
     self, DefaultReason, Discovery, Filter, Flavour, NoStreams, Offer, Offered, Origin, Question, Remark, Version,
 };
+use serde_json::json;
 
-use crate::cli::{ClusterOptions, DiscoverOptions, Format, SourceOptions};
+use super::sets;
+use crate::cli::{ClusterOptions, DiscoverFormat, DiscoverOptions, SourceOptions};
 use crate::commands::{Outcome, Trouble};
 use crate::input;
 use crate::inspection::Inspector;
-use crate::output::{self, Table};
+use crate::output;
 use crate::source::Source;
 
 /// Name of the ConfigMap with the images of a release.
@@ -21,6 +25,9 @@ const URL_CONFIG_MAP: &str = "machine-config-osimageurl";
 
 /// Finds the streams and prints them.
 pub async fn discover(cluster: &ClusterOptions, options: &DiscoverOptions) -> Result<Outcome> {
+    if options.stream.is_some() && options.output != DiscoverFormat::Image {
+        return Err(Trouble::input("--stream goes with -o image; the other formats have all streams").into());
+    }
     let source = if is_offline(cluster, &options.sources) { None } else { Some(Source::open(cluster).await?) };
     let gathered = Gathered::read(source.as_ref(), &options.sources).await?;
     if let Some(source) = &source {
@@ -33,10 +40,10 @@ pub async fn discover(cluster: &ClusterOptions, options: &DiscoverOptions) -> Re
     };
     gathered.remarks.iter().chain(remarks).for_each(|remark| output::note(&remark.to_string()));
     let discovery = found.map_err(|none| Trouble::no_answer(none.to_string()))?;
-    if discovery.reason == DefaultReason::Newest {
+    if discovery.reason == DefaultReason::Newest && options.output != DiscoverFormat::Text {
         output::note(&format!("{} is the default: {}", discovery.status.default_stream, discovery.reason));
     }
-    show(&discovery, options.output)?;
+    show(&discovery, options)?;
     Ok(Outcome::Done)
 }
 
@@ -46,16 +53,30 @@ fn is_offline(cluster: &ClusterOptions, options: &SourceOptions) -> bool {
     !named && (options.image_references.is_some() || options.release_image.is_some())
 }
 
-fn show(discovery: &Discovery, format: Format) -> Result<()> {
-    if format == Format::Json {
-        return output::json(&discovery.status);
+fn show(discovery: &Discovery, options: &DiscoverOptions) -> Result<()> {
+    match options.output {
+        DiscoverFormat::Text => output::text(&text(discovery)),
+        DiscoverFormat::Json => output::json(&discovery.status),
+        DiscoverFormat::Manifest => output::json(&json!({
+            "apiVersion": format!("{}/{}", OSImageStream::GROUP, OSImageStream::VERSION), "kind": OSImageStream::KIND,
+            "metadata": {"name": OSImageStream::NAME}, "spec": {"defaultStream": discovery.status.default_stream},
+            "status": discovery.status,
+        })),
+        DiscoverFormat::Image => {
+            let name = options.stream.as_ref().unwrap_or(&discovery.status.default_stream);
+            let names = || discovery.status.names().join(", ");
+            let set = discovery.status.set(name);
+            let set =
+                set.ok_or_else(|| Trouble::no_answer(format!("there is no stream {name}; there are: {}", names())))?;
+            output::text(&format!("{}\n", output::printable(&set.os_image)))
+        }
     }
-    let mut table = Table::new(&["STREAM", "DEFAULT", "OS IMAGE", "EXTENSIONS IMAGE"]);
-    for set in &discovery.status.available_streams {
-        let default = if set.name == discovery.status.default_stream { "yes" } else { "" };
-        table.row(&[set.name.as_str(), default, &set.os_image, &set.os_extensions_image]);
-    }
-    output::text(&format!("{}\ndefault because {}\n", table.show(), output::printable(&discovery.reason.to_string())))
+}
+
+fn text(discovery: &Discovery) -> String {
+    let Discovery { status, reason, .. } = discovery;
+    let why = output::printable(&format!("{} is the default: {reason}", status.default_stream));
+    format!("{}\n{why}\n", sets::text(status, None))
 }
 
 /// All that streams are found from.
@@ -186,7 +207,13 @@ fn installed(options: &SourceOptions, version: Option<&ClusterVersion>) -> Resul
 
 async fn existing(options: &SourceOptions, cluster: Option<&Source>) -> Result<Option<OSImageStream>> {
     match (&options.existing, cluster) {
-        (Some(path), _) => input::object(path).map(Some),
+        (Some(path), _) => {
+            let object = input::optional_object(path)?;
+            if object.is_none() {
+                output::note(&format!("{} is empty: taken as no OSImageStream", path.display()));
+            }
+            Ok(object)
+        }
         (None, Some(cluster)) => match cluster.get(None, OSImageStream::NAME).await {
             Err(error) if error.is_unknown_kind() => Ok(None),
             read => Ok(read?),

@@ -44,9 +44,11 @@ impl Knowledge {
         })?;
         let pools = source.list(None).await?;
         let configs = if with_configs { source.list(None).await? } else { Vec::new() };
-        let version = source.get::<ClusterVersion>(None, ClusterVersion::NAME).await;
-        let release = version.ok().flatten().and_then(|version| Version::parse(&version.status.desired.version).ok());
+        let release = release_of(source).await;
         let policy = policy_of(source, policy).await?;
+        if release.is_none() && policy != Policy::default() {
+            output::note("which streams come to their end is not told: no ClusterVersion says which release it is");
+        }
         source.notes().iter().for_each(|note| output::note(note));
         Ok(Self { offered, pools, configs, policy, release })
     }
@@ -68,6 +70,17 @@ impl Knowledge {
         let names = || self.pools.iter().map(|pool| pool.metadata.name.as_str()).collect::<Vec<_>>().join(", ");
         Ok(found.ok_or_else(|| Trouble::no_answer(format!("there is no pool {name}; there are: {}", names())))?)
     }
+}
+
+/// The release the cluster wants; only what comes to its end depends on it, so a cluster that does not say is told, no more.
+async fn release_of(source: &Source) -> Option<Version> {
+    let version = source.get::<ClusterVersion>(None, ClusterVersion::NAME).await.unwrap_or_else(|error| {
+        if !error.is_unknown_kind() {
+            output::note(&error.to_string());
+        }
+        None
+    });
+    Version::parse(&version?.status.desired.version).ok()
 }
 
 /// The policy of a file, or of the ConfigMap, or an empty one.

@@ -6,7 +6,9 @@ mod list;
 mod plan;
 mod run;
 mod set;
+mod sets;
 mod show;
+mod verdict;
 
 use anyhow::Result;
 

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use ostler_cluster_core::objects::{ClusterVersion, MachineConfigPool, OSImageStream, OSImageStreamStatus};
-use ostler_cluster_core::streams::{self, Ownership, Upkeep, Version};
+use ostler_cluster_core::objects::{ClusterVersion, Condition, MachineConfigPool, OSImageStream, OSImageStreamStatus};
+use ostler_cluster_core::streams::{self, Compared, Ownership, Upkeep, Version};
+use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
 use super::discover::Gathered;
 use super::knowledge::policy_of;
-use crate::cli::{ClusterOptions, RunOptions};
+use crate::cli::{ClusterOptions, Format, RunOptions};
 use crate::commands::{Outcome, Trouble};
 use crate::output;
 use crate::own::{Leadership, STATUS_MANAGER, Writer};
@@ -20,22 +21,17 @@ use crate::source::Source;
 /// Runs until told to end, or for one turn.
 pub async fn run(cluster: &ClusterOptions, options: &RunOptions) -> Result<Outcome> {
     let source = Source::open(cluster).await?;
+    let turns =
+        |writer, leadership| Turns { source: &source, options, writer, leadership, told: BTreeMap::new(), shown: None };
     if !options.own {
-        return Turns { source: &source, options, writer: None, leadership: None, told: BTreeMap::new() }.all().await;
+        return turns(None, None).all().await;
     }
     let live = source.live().ok_or_else(|| Trouble::input("a directory cannot be changed: leave out --own"))?;
     let (client, seconds) = (live.client(), u64::from(options.lease_seconds));
     let mut leadership =
         Leadership::start(client.clone(), &options.lease_namespace, &options.identity, Duration::from_secs(seconds));
     let writer = Writer::new(client, options.take_over);
-    let mut turns = Turns {
-        source: &source,
-        options,
-        writer: Some(&writer),
-        leadership: Some(&mut leadership),
-        told: BTreeMap::new(),
-    };
-    let ended = turns.all().await;
+    let ended = turns(Some(&writer), Some(&mut leadership)).all().await;
     leadership.give_up().await;
     ended
 }
@@ -47,11 +43,39 @@ struct Turns<'a> {
     leadership: Option<&'a mut Leadership>,
     /// What was said last of each topic: what stays as it is is said once.
     told: BTreeMap<&'static str, String>,
+    /// The report that was printed last.
+    shown: Option<Report>,
+}
+
+/// What `streams run -o json` prints of a turn. Keys are a contract; more may be added.
+#[derive(Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    release: String,
+    /// Whether somebody else writes the object, and by what that shows.
+    foreign_writer: Option<String>,
+    /// `discover`, `moveDefault`, `noSuchDefault` or `nothing`.
+    action: &'static str,
+    because: Option<String>,
+    written: bool,
+    /// What is or would be written.
+    status: Option<OSImageStreamStatus>,
+    pools: Vec<PoolReport>,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, PartialEq, Serialize)]
+struct PoolReport {
+    name: String,
+    stream: String,
+    conditions: Vec<Condition>,
 }
 
 impl Turns<'_> {
     async fn all(&mut self) -> Result<Outcome> {
         let mut ends = Ends::listen()?;
+        // What was saved of a cluster does not change any more.
+        let once = self.options.once || self.source.live().is_none();
         loop {
             let turn = async {
                 if let Some(leadership) = &mut self.leadership {
@@ -64,10 +88,10 @@ impl Turns<'_> {
                 () = ends.asked() => return Ok(Outcome::Done),
             };
             match done {
-                Ok(()) if self.options.once => return Ok(Outcome::Done),
+                Ok(()) if once => return Ok(Outcome::Done),
                 Ok(()) => {}
                 // What is for a person to put right does not pass by itself; the rest may.
-                Err(error) if self.options.once || error.is::<Foreign>() => return Err(error),
+                Err(error) if once || error.is::<Foreign>() => return Err(error),
                 Err(error) => output::error(&error),
             }
             tokio::select! {
@@ -79,35 +103,49 @@ impl Turns<'_> {
 
     async fn turn(&mut self) -> Result<()> {
         let version: Option<ClusterVersion> = self.source.get(None, ClusterVersion::NAME).await?;
-        let release = match (&self.options.sources.release_image, &version) {
-            (Some(image), _) => image.clone(),
-            (None, Some(version)) => version.status.desired.image.clone(),
-            (None, None) => String::new(),
-        };
+        let wanted = version.as_ref().map(|version| version.status.desired.image.clone());
+        let release = self.options.sources.release_image.clone().or(wanted).unwrap_or_default();
         if release.is_empty() {
             return Err(Trouble::no_answer("the ClusterVersion names no release image yet").into());
         }
         let object: Option<OSImageStream> = self.source.get(None, OSImageStream::NAME).await?;
-        let ownership = streams::ownership(object.as_ref().map(|object| &object.metadata), STATUS_MANAGER);
-        if let (Ownership::Foreign { evidence }, true) = (&ownership, self.writer.is_some() && !self.options.take_over)
+        let mut report = Report { release, ..Report::default() };
+        if let Ownership::Foreign { evidence } =
+            streams::ownership(object.as_ref().map(|object| &object.metadata), STATUS_MANAGER)
         {
-            return Err(Foreign(evidence.clone()).into());
-        }
-        match streams::upkeep(object.as_ref(), &release) {
-            Upkeep::Discover { because } => self.discover(object.as_ref(), &release, because).await?,
-            Upkeep::MoveDefault(status) => self.move_default(&status).await?,
-            Upkeep::NoSuchDefault { wanted } => {
-                self.tell(
-                    "streams",
-                    format!("spec.defaultStream asks for {wanted}, which is not offered; the default stays"),
-                );
+            if self.writer.is_some() && !self.options.take_over {
+                return Err(Foreign(evidence).into());
             }
-            Upkeep::Nothing => self.tell("streams", "the OSImageStream is as it should be".to_owned()),
+            self.tell("writer", format!("somebody else writes the OSImageStream: {evidence}"));
+            report.foreign_writer = Some(evidence);
         }
-        self.conditions(version.as_ref()).await
+        match streams::upkeep(object.as_ref(), &report.release) {
+            Upkeep::Discover { because } => self.discover(object.as_ref(), because, &mut report).await?,
+            Upkeep::MoveDefault(status) => self.move_default(object.as_ref(), status, &mut report).await?,
+            Upkeep::NoSuchDefault { wanted } => {
+                report.action = "noSuchDefault";
+                let words = format!("spec.defaultStream asks for {wanted}, which is not offered; the default stays");
+                report.because = Some(words.clone());
+                self.tell("streams", words);
+            }
+            Upkeep::Nothing => {
+                report.action = "nothing";
+                self.tell("streams", "the OSImageStream is as it should be".to_owned());
+            }
+        }
+        self.conditions(version.as_ref(), &mut report).await?;
+        self.show(report)
     }
 
-    async fn discover(&mut self, object: Option<&OSImageStream>, release: &str, because: &str) -> Result<()> {
+    fn show(&mut self, report: Report) -> Result<()> {
+        if self.options.output == Format::Json && self.shown.as_ref() != Some(&report) {
+            output::json_line(&report)?;
+            self.shown = Some(report);
+        }
+        Ok(())
+    }
+
+    async fn discover(&mut self, object: Option<&OSImageStream>, because: &str, report: &mut Report) -> Result<()> {
         let gathered = Gathered::read(Some(self.source), &self.options.sources).await?;
         let found = gathered.discover().await;
         let remarks = match &found {
@@ -115,46 +153,63 @@ impl Turns<'_> {
             Err(none) => none.remarks().iter(),
         };
         let remarks: Vec<String> = gathered.remarks.iter().chain(remarks).map(ToString::to_string).collect();
-        let found = match found {
-            Ok(found) => found,
-            Err(none) => {
-                remarks.iter().for_each(|remark| output::note(remark));
-                return Err(Trouble::no_answer(format!("{because}, but {none}; it stays as it is")).into());
-            }
-        };
+        let found = found.map_err(|none| {
+            remarks.iter().for_each(|remark| output::note(remark));
+            Trouble::no_answer(format!("{because}, but {none}; it stays as it is"))
+        })?;
         let status = found.status;
-        let names: Vec<&str> = status.available_streams.iter().map(|set| set.name.as_str()).collect();
-        let words = format!("{because}: {} with default {}", names.join(", "), status.default_stream);
-        let Some(writer) = self.writer else {
-            self.tell("streams", format!("would be written, because {words}"));
-            return Ok(());
-        };
-        remarks.iter().for_each(|remark| output::note(remark));
-        self.may_write()?;
-        let asked = object.map(|object| object.spec.default_stream.as_str()).filter(|name| !name.is_empty());
-        writer.object(asked.unwrap_or(&status.default_stream), release).await?;
-        self.may_write()?;
-        writer.status(&status).await?;
-        self.tell("streams", format!("written, because {words}"));
+        let words = format!("{because}: {} with default {}", status.names().join(", "), status.default_stream);
+        (report.action, report.because) = ("discover", Some(because.to_owned()));
+        match self.writer {
+            Some(writer) => {
+                remarks.iter().for_each(|remark| output::note(remark));
+                self.may_write()?;
+                let asked = object.map(|object| object.spec.default_stream.as_str()).filter(|name| !name.is_empty());
+                writer.object(asked.unwrap_or(&status.default_stream), &report.release).await?;
+                self.may_write()?;
+                writer.status(&status).await?;
+                self.tell("streams", format!("written, because {words}"));
+                report.written = true;
+            }
+            None if report.foreign_writer.is_some() => {
+                self.tell("streams", format!("its writer is to renew it, because {words}"));
+            }
+            None => self.tell("streams", format!("would be written, because {words}")),
+        }
+        report.status = Some(status);
         Ok(())
     }
 
-    async fn move_default(&mut self, status: &OSImageStreamStatus) -> Result<()> {
+    async fn move_default(
+        &mut self,
+        object: Option<&OSImageStream>,
+        status: OSImageStreamStatus,
+        report: &mut Report,
+    ) -> Result<()> {
+        let old = object.and_then(|object| object.status.as_ref()).map(|status| status.default_stream.as_str());
+        let back = old.is_some_and(|old| streams::compare(old, &status.default_stream) == Compared::Back);
         let words = format!("the default moves to {}, and all pools without a choice with it", status.default_stream);
-        let Some(writer) = self.writer else {
-            self.tell("streams", format!("with --own, {words}"));
-            return Ok(());
-        };
-        self.may_write()?;
-        writer.status(status).await?;
-        self.tell("streams", words);
+        let warning = if back { "; that goes back to an older system, which is not supported" } else { "" };
+        let words = format!("{words}{warning}");
+        (report.action, report.because) = ("moveDefault", Some(words.clone()));
+        if let Some(writer) = self.writer {
+            self.may_write()?;
+            writer.status(&status).await?;
+            report.written = true;
+            self.tell("streams", words);
+        } else {
+            let who = if report.foreign_writer.is_some() { "by its writer" } else { "with --own" };
+            self.tell("streams", format!("{who}, {words}"));
+        }
+        report.status = Some(status);
         Ok(())
     }
 
     /// Tells and writes which pools are in streams that come to their end. The cluster's own condition is only told: it
     /// belongs to others.
-    async fn conditions(&mut self, version: Option<&ClusterVersion>) -> Result<()> {
+    async fn conditions(&mut self, version: Option<&ClusterVersion>, report: &mut Report) -> Result<()> {
         let Some(release) = version.and_then(|version| Version::parse(&version.status.desired.version).ok()) else {
+            self.tell("upgrade", "which streams come to their end is not told: the release has no version".to_owned());
             return Ok(());
         };
         let policy = policy_of(self.source, &self.options.policy).await?;
@@ -165,17 +220,20 @@ impl Turns<'_> {
         for pool in &pools {
             let (name, stream) = (&pool.metadata.name, streams::effective(pool, &pools, &status.default_stream).stream);
             let condition = streams::pool_condition(&policy, &stream, &release);
-            followed.push((name.clone(), stream));
-            let Some(writer) = self.writer else { continue };
-            self.may_write()?;
-            if writer.pool_condition(name, &condition).await? {
-                output::note(&format!("condition {} of pool {name} is {} now", condition.type_, condition.status));
+            followed.push((name.clone(), stream.clone()));
+            if let Some(writer) = self.writer {
+                self.may_write()?;
+                if writer.pool_condition(name, &condition).await? {
+                    output::note(&format!("condition {} of pool {name} is {} now", condition.type_, condition.status));
+                }
             }
+            report.pools.push(PoolReport { name: name.clone(), stream, conditions: vec![condition] });
         }
         let upgrade = streams::upgrade_condition(&policy, &followed, &release);
         if !upgrade.is_true() {
             self.tell("upgrade", format!("{}: {}", upgrade.reason, upgrade.message));
         }
+        report.conditions.push(upgrade);
         Ok(())
     }
 

@@ -4,12 +4,12 @@ use anyhow::{Context, Result};
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use ostler_cluster_core::objects::{MachineConfigPool, Resource};
-use ostler_cluster_core::streams::{self, Evidence, LAST_STREAM};
+use ostler_cluster_core::streams::{Evidence, LAST_STREAM, Obstacle};
 use serde_json::json;
 
 use super::knowledge::Knowledge;
-use super::plan::obstacles;
-use crate::cli::{ClusterOptions, SetOptions};
+use super::verdict::Verdict;
+use crate::cli::{ClusterOptions, Format, SetOptions};
 use crate::commands::{Outcome, Trouble};
 use crate::output;
 use crate::own::MANAGER;
@@ -23,27 +23,36 @@ pub async fn set(cluster: &ClusterOptions, options: &SetOptions) -> Result<Outco
     let source = Source::open(cluster).await?;
     let knowledge = Knowledge::read(&source, &options.policy, true).await?;
     let pool = knowledge.pool(&options.pool)?;
-    let assessment = streams::assess(&knowledge.cluster(), pool, Some(&options.stream), None);
-    output::text(&obstacles(&assessment.obstacles))?;
-    let holds = |reason: &str| !options.force || reason == NEVER;
-    if let Some(obstacle) = assessment.obstacles.iter().find(|obstacle| obstacle.blocks && holds(obstacle.reason)) {
-        let remedy = if obstacle.reason == NEVER { "" } else { "; --force does it all the same" };
-        return Err(Trouble::no_answer(format!("refused: {}{remedy}", obstacle.message)).into());
+    let verdict = Verdict::new(&knowledge, pool, Some(&options.stream), |_| None);
+    let there = pool.spec.os_image_stream.as_ref().is_some_and(|stream| stream.name == options.stream);
+    let refusal = refusal(&verdict, options).filter(|_| !there);
+    if refusal.is_none() && !there && !options.dry_run {
+        let live = source.live();
+        let live =
+            live.ok_or_else(|| Trouble::input("a directory cannot be changed; use --dry-run, or name a cluster"))?;
+        patch(live, options, verdict.assessment.last_known.as_ref()).await?;
     }
-    let named = pool.spec.os_image_stream.as_ref().map(|stream| stream.name.as_str());
-    if named == Some(&options.stream) {
-        output::text(&format!("pool {} names stream {} already\n", options.pool, options.stream))?;
-        return Ok(Outcome::Done);
+    let SetOptions { pool, stream, .. } = options;
+    let (outcome, words) = match &refusal {
+        Some(_) => ("refused", String::new()),
+        None if there => ("unchanged", format!("pool {pool} names stream {stream} already\n")),
+        None if options.dry_run => ("possible", format!("pool {pool} would be moved to stream {stream}\n")),
+        None => ("moved", format!("pool {pool} names stream {stream} now; its nodes follow one by one\n")),
+    };
+    match options.output {
+        Format::Json => output::json(&verdict.document(Some(outcome)))?,
+        Format::Text => output::text(&format!("{}{}", verdict.obstacles_text(), words))?,
     }
-    if options.dry_run {
-        output::text(&format!("pool {} would be moved to stream {}\n", options.pool, options.stream))?;
-        return Ok(Outcome::Done);
-    }
-    let live = source.live();
-    let live = live.ok_or_else(|| Trouble::input("a directory cannot be changed; use --dry-run, or name a cluster"))?;
-    patch(live, options, assessment.last_known.as_ref()).await?;
-    output::text(&format!("pool {} names stream {} now; its nodes follow one by one\n", options.pool, options.stream))?;
-    Ok(Outcome::Done)
+    refusal.map_or(Ok(Outcome::Done), |words| Err(Trouble::no_answer(words).into()))
+}
+
+/// The first thing that keeps us from it, and what can be done about that.
+fn refusal(verdict: &Verdict<'_>, options: &SetOptions) -> Option<String> {
+    let holds = |obstacle: &Obstacle| obstacle.blocks && (!options.force || obstacle.reason == NEVER);
+    let (pool, obstacle) = verdict.obstacles().find(|(_, obstacle)| holds(obstacle))?;
+    let of = if pool == options.pool { String::new() } else { format!("pool {pool} would be taken along: ") };
+    let remedy = if obstacle.reason == NEVER { "" } else { "; --force does it all the same" };
+    Some(format!("refused: {of}{}{remedy}", obstacle.message))
 }
 
 /// Names the stream in the pool, and notes where the pool was: its status is blank until its nodes are there.

@@ -7,9 +7,10 @@ use ostler_cluster_core::objects::{OSImageStream, OSImageStreamStatus, StreamSet
 use ostler_cluster_core::streams::{self, CONTROLLER_HASH, Ownership, RELEASE_IMAGE};
 use serde::Serialize;
 
+use super::sets;
 use crate::cli::{ClusterOptions, Format, ShowOptions};
 use crate::commands::{Outcome, Trouble};
-use crate::output::{self, HEADING, Table};
+use crate::output::{self, HEADING};
 use crate::own::STATUS_MANAGER;
 use crate::source::Source;
 
@@ -32,17 +33,20 @@ pub async fn show(cluster: &ClusterOptions, options: &ShowOptions) -> Result<Out
         read => read?,
     };
     source.notes().iter().for_each(|note| output::note(note));
-    let object = object.ok_or_else(|| Trouble::no_answer("there is no OSImageStream"))?;
+    let object = object
+        .ok_or_else(|| Trouble::no_answer("there is no OSImageStream; \"streams discover\" tells what it would be"))?;
     let empty = OSImageStreamStatus::default();
     let status = object.status.as_ref().unwrap_or(&empty);
     let wanted = |set: &&StreamSet| options.stream.as_ref().is_none_or(|name| *name == set.name);
     let sets: Vec<&StreamSet> = status.available_streams.iter().filter(wanted).collect();
     if let (Some(name), true) = (&options.stream, sets.is_empty()) {
-        return Err(Trouble::no_answer(format!("the cluster does not offer stream {name}")).into());
+        let names = status.names().join(", ");
+        return Err(Trouble::no_answer(format!("the cluster does not offer stream {name}; it has: {names}")).into());
     }
     let ours = |key: &&str| object.metadata.annotations.contains_key(*key);
     let annotation = |key: &'static str| (key, object.metadata.annotations.get(key).map_or("", String::as_str));
     let writer = match streams::ownership(Some(&object.metadata), STATUS_MANAGER) {
+        Ownership::Free if object.status.is_some() => "not known: the object does not say".to_owned(),
         Ownership::Free => "nobody".to_owned(),
         Ownership::Ours => "ostler-cluster".to_owned(),
         Ownership::Foreign { evidence } => format!("somebody else: {evidence}"),
@@ -56,7 +60,9 @@ pub async fn show(cluster: &ClusterOptions, options: &ShowOptions) -> Result<Out
     };
     match options.output {
         Format::Json => output::json(&document)?,
-        Format::Text => output::text(&text(&document))?,
+        Format::Text => {
+            output::text(&format!("{}\n{}", text(&document), sets::text(status, options.stream.as_deref())))?;
+        }
     }
     Ok(Outcome::Done)
 }
@@ -72,11 +78,5 @@ fn text(document: &Document<'_>) -> String {
     for (key, value) in &document.annotations {
         text.push_str(&line(&format!("{key}:"), value));
     }
-    let mut table = Table::new(&["STREAM", "OS IMAGE", "EXTENSIONS IMAGE"]);
-    for set in &document.available_streams {
-        table.row(&[&set.name, &set.os_image, &set.os_extensions_image]);
-    }
-    text.push('\n');
-    text.push_str(&table.show());
     text
 }

@@ -75,6 +75,31 @@ fn an_image_that_somebody_set_blocks_only_a_stream_that_the_pool_names() {
 }
 
 #[test]
+fn an_extensions_image_that_somebody_set_is_told_and_never_blocks() {
+    let other = [config("50-extensions", json!({"baseOSExtensionsContainerImage": "mine@sha256:x"}))];
+    assert_eq!(found(&pool(Some("rhel-9"), None), None, &other, None), [("ExtensionsImageOverridden", false)]);
+    let same = [config("50-extensions", json!({"baseOSExtensionsContainerImage": "ext-rhel-9"}))];
+    assert_eq!(found(&pool(Some("rhel-9"), None), None, &same, None), []);
+}
+
+#[test]
+fn pools_that_worker_takes_along_are_assessed_as_inheriting() {
+    let mut infra = pool(None, Some("rhel-10"));
+    infra.metadata.name = "infra".to_owned();
+    let pools = [pool(None, Some("rhel-9")), infra];
+    let (offered, policy) = (offered(), Policy::default());
+    let configs = [config("50-image", json!({"osImageURL": "mine@sha256:x"}))];
+    let cluster = Cluster { offered: &offered, pools: &pools, configs: &configs, policy: &policy, release: None };
+    let along = assess_followers(&cluster, &pools[0], "rhel-9");
+    let [(name, assessment)] = &along[..] else { panic!("{along:?}") };
+    assert_eq!((name.as_str(), assessment.effective.choice), ("infra", Choice::Inherited));
+    let reasons: Vec<(&str, bool)> =
+        assessment.obstacles.iter().map(|obstacle| (obstacle.reason, obstacle.blocks)).collect();
+    assert_eq!(reasons, [("OSImageURLOverridden", false), ("StreamDowngrade", true)]);
+    assert!(assess_followers(&cluster, &pools[1], "rhel-9").is_empty());
+}
+
+#[test]
 fn runc_blocks_the_streams_that_have_none_whoever_chose_the_image() {
     assert_eq!(found(&pool(None, None), Some("rhel-10"), &[runc()], None), [("RuncOnRHEL10", true)]);
     assert_eq!(found(&pool(None, None), Some("rhel-9"), &[runc()], None), []);
@@ -83,7 +108,10 @@ fn runc_blocks_the_streams_that_have_none_whoever_chose_the_image() {
     let overridden = ("OSImageURLOverridden", false);
     assert_eq!(found(&pool(None, None), None, &configs, Some(&of("centos-10"))), [overridden, ("RuncOnRHEL10", true)]);
     assert_eq!(found(&pool(None, None), None, &configs, Some(&of("rhel-9"))), [overridden]);
-    assert_eq!(found(&pool(None, None), None, &configs, None), [overridden]);
+    assert_eq!(found(&pool(None, None), None, &configs, None), [overridden, ("RuntimeUnknown", false)]);
+    let away = Labels::Unreachable("no route".to_owned());
+    assert_eq!(found(&pool(None, None), None, &configs, Some(&away)), [overridden, ("RuntimeUnknown", false)]);
+    assert_eq!(found(&pool(None, None), None, &configs[1..], None), [overridden], "without runc it is all the same");
 }
 
 #[test]
