@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Name of the Lease.
-const NAME: &str = "ostler-cluster-streams";
+/// Name of the Lease of those who write streams.
+const STREAMS: &str = "ostler-cluster-streams";
 
 /// A standing for the Lease. Dropping it ends the standing without giving the Lease up.
 pub struct Leadership {
@@ -26,10 +26,16 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Begins to stand. The identity is made unique: two helpers of one name are two.
+    /// Begins to stand for the Lease of those who write streams.
     pub fn start(client: Client, namespace: &str, identity: &str, duration: Duration) -> Self {
+        Self::stand(client, STREAMS, namespace, identity, duration)
+    }
+
+    /// Begins to stand for a Lease. The identity is made unique: two helpers of one name are two.
+    pub fn stand(client: Client, lease: &'static str, namespace: &str, identity: &str, duration: Duration) -> Self {
         let unique = RandomState::new().build_hasher().finish();
         let keeper = Keeper {
+            lease,
             api: Api::namespaced(client, namespace),
             identity: format!("{identity}_{unique:016x}"),
             duration,
@@ -63,6 +69,7 @@ impl Leadership {
 type Seen = (Option<String>, Option<MicroTime>);
 
 struct Keeper {
+    lease: &'static str,
     api: Api<Lease>,
     identity: String,
     duration: Duration,
@@ -89,12 +96,12 @@ impl Keeper {
     }
 
     async fn turn(&mut self) {
-        let Ok(lease) = self.api.get_opt(NAME).await else { return };
+        let Ok(lease) = self.api.get_opt(self.lease).await else { return };
         let asked = Instant::now();
         let written = match lease {
-            None => self.api.create(&PostParams::default(), &self.lease(None)).await,
+            None => self.api.create(&PostParams::default(), &self.renewed_lease(None)).await,
             Some(lease) if self.may_take(&lease) => {
-                self.api.replace(NAME, &PostParams::default(), &self.lease(Some(lease))).await
+                self.api.replace(self.lease, &PostParams::default(), &self.renewed_lease(Some(lease))).await
             }
             Some(_) => {
                 self.renewed = None;
@@ -123,7 +130,7 @@ impl Keeper {
         holder == self.identity || self.seen.as_ref().is_some_and(|(_, since)| since.elapsed() > lasts)
     }
 
-    fn lease(&self, old: Option<Lease>) -> Lease {
+    fn renewed_lease(&self, old: Option<Lease>) -> Lease {
         let now = MicroTime(jiff::Timestamp::now());
         let (metadata, spec) = old.map(|lease| (lease.metadata, lease.spec.unwrap_or_default())).unwrap_or_default();
         let held = spec.holder_identity.as_deref() == Some(&self.identity);
@@ -136,17 +143,17 @@ impl Keeper {
             lease_transitions: Some(if held { transitions } else { transitions.saturating_add(1) }),
             ..spec
         };
-        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..metadata };
+        let metadata = ObjectMeta { name: Some(self.lease.to_owned()), ..metadata };
         Lease { metadata, spec: Some(spec) }
     }
 
     async fn release(&self) {
-        let Ok(Some(mut lease)) = self.api.get_opt(NAME).await else { return };
+        let Ok(Some(mut lease)) = self.api.get_opt(self.lease).await else { return };
         let Some(spec) = &mut lease.spec else { return };
         if spec.holder_identity.as_deref() == Some(&self.identity) {
             spec.holder_identity = None;
             // Others take it by its age if this fails.
-            let _ = self.api.replace(NAME, &PostParams::default(), &lease).await;
+            let _ = self.api.replace(self.lease, &PostParams::default(), &lease).await;
         }
     }
 }
