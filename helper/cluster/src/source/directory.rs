@@ -47,10 +47,12 @@ impl Directory {
         objects.iter().filter(|((in_, _), _)| wanted(in_)).map(|(_, object)| typed(object)).collect()
     }
 
-    /// One object.
+    /// One object. Files that people write by hand often leave the namespace out: such an object is in every one.
     pub fn get<T: Resource>(&self, namespace: Option<&str>, name: &str) -> Result<Option<T>, ReadError> {
         let namespace = namespace.filter(|_| T::NAMESPACED).unwrap_or_default();
-        self.objects::<T>().get(&(namespace.to_owned(), name.to_owned())).map(typed).transpose()
+        let objects = self.objects::<T>();
+        let in_ = |namespace: &str| objects.get(&(namespace.to_owned(), name.to_owned()));
+        in_(namespace).or_else(|| in_("")).map(typed).transpose()
     }
 
     /// What was left out, and why.
