@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use ostler_cluster_core::stream_metadata::Architecture;
 
 use super::Format;
-use super::exits::ANSWER_EXIT;
+use super::exits::{ANSWER_EXIT, CHANGE_EXIT, TURNS_EXIT};
 
 /// `ostler-cluster bootimages`.
 #[derive(Debug, Args)]
@@ -29,16 +29,16 @@ pub enum BootImagesCommand {
     #[command(after_help = ANSWER_EXIT)]
     Explain(ExplainOptions),
     /// Update boot images once, where nobody else does
-    #[command(after_help = ANSWER_EXIT)]
+    #[command(after_help = CHANGE_EXIT)]
     Apply(ApplyOptions),
-    /// Keep boot images up to date, where nobody else does
-    #[command(after_help = ANSWER_EXIT)]
+    /// Say again and again what is to be done about boot images; with --own, do it
+    #[command(after_help = TURNS_EXIT)]
     Run(RunOptions),
     /// Say what was done to boot images
     #[command(after_help = ANSWER_EXIT)]
     History(HistoryOptions),
     /// Put a boot image back
-    #[command(after_help = ANSWER_EXIT)]
+    #[command(after_help = CHANGE_EXIT)]
     Restore(RestoreOptions),
     /// Say whether boot images are too old for the cluster to be updated
     #[command(after_help = ANSWER_EXIT)]
@@ -48,7 +48,7 @@ pub enum BootImagesCommand {
 /// What a decision is made on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BasisOptions {
-    /// Decide as if this command updated boot images instead of the machine-config operator
+    /// Decide, and where the command changes things do so, in the place of the machine-config operator
     #[arg(long)]
     pub own: bool,
     /// File with AMIs that are known to be RHEL CoreOS: stream metadata, a ConfigMap with them, or one AMI to a line
@@ -113,12 +113,24 @@ pub struct RunOptions {
     /// What the decision is made on.
     #[command(flatten)]
     pub basis: BasisOptions,
-    /// How often to look, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(5..=86400))]
+    /// Seconds between two turns
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86400))]
     pub interval: u64,
-    /// Go on although the machine-config controller runs, which updates boot images too
+    /// End after one turn
     #[arg(long)]
+    pub once: bool,
+    /// Go on although the machine-config controller runs, which updates boot images too
+    #[arg(long, requires = "own")]
     pub beside_controller: bool,
+    /// Name under which the Lease is held; of all that run with --own only its holder writes
+    #[arg(long, value_name = "NAME", env = "POD_NAME", default_value = "ostler-cluster")]
+    pub identity: String,
+    /// Namespace of the Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = "openshift-machine-config-operator")]
+    pub lease_namespace: String,
+    /// Seconds after which a Lease that is not renewed is lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600))]
+    pub lease_seconds: u32,
 }
 
 /// `ostler-cluster bootimages history`.

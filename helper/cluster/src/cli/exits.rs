@@ -30,3 +30,18 @@ Exit status:
   1  it went wrong; with --own also when somebody else writes the object
   2  the command line is wrong, or a file cannot be used
   3  with --once, there are no streams; the reason is shown";
+
+/// Of `ostler-cluster bootimages apply` and `restore`.
+pub(super) const CHANGE_EXIT: &str = "\
+Exit status:
+  0  done, or nothing was to be done
+  1  it went wrong, also for one machine resource of many; the others were changed
+  2  the command line is wrong, or it may not be done here; nothing was changed
+  3  there is nothing of that name or nothing recorded; nothing was changed";
+
+/// Of `ostler-cluster bootimages run`.
+pub(super) const TURNS_EXIT: &str = "\
+Exit status:
+  0  told to end by SIGTERM or SIGINT; with --once, the turn is done
+  1  it went wrong; with --once also for one machine resource of many
+  2  the command line is wrong, or it may not be done here";

@@ -3,6 +3,8 @@
 //! A new image means a new template, named after what is in it, and a machine resource that refers to it. The old template
 //! may go when nothing refers to it any more.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::platforms::{self, GCP_OFFICIAL, Request, Variant};
@@ -14,6 +16,10 @@ use crate::stream_metadata::Architecture;
 const REFERENCE: &[&str] = &["spec", "template", "spec", "infrastructureRef", "name"];
 /// Marks templates that were made here.
 pub const TEMPLATE_LABEL: &str = "ostler.dev/boot-image-template";
+/// Annotation of a template that was made here: those it stands in for, newest first. They may be in use for a while yet.
+const REPLACES: &str = "ostler.dev/replaces";
+/// Most templates that one is said to stand in for.
+const MAX_REPLACED: usize = 16;
 /// Longest name of an object that other names are made of.
 const MAX_NAME: usize = 63;
 
@@ -22,9 +28,26 @@ pub fn reference(machine: &Machine) -> &str {
     machine.object.text("/spec/template/spec/infrastructureRef/name")
 }
 
-/// Whether nothing refers to a template.
-pub fn is_orphan(name: &str, machines: &[Machine]) -> bool {
-    !machines.iter().any(|machine| machine.kind.is_capi() && reference(machine) == name)
+/// Templates that nothing needs any more: those that others stand in for which are in use, and those that were made here,
+/// unless a machine resource refers to them.
+pub fn orphans<'a>(templates: &'a [Whole], machines: &[Machine]) -> Vec<&'a Whole> {
+    let used: BTreeSet<&str> = machines
+        .iter()
+        .filter(|machine| machine.kind.is_capi())
+        .map(reference)
+        .filter(|name| !name.is_empty())
+        .collect();
+    let name = |template: &'a Whole| template.metadata.name.as_str();
+    let standing = templates.iter().filter(|template| used.contains(name(template)));
+    let replaced: BTreeSet<&str> = standing.flat_map(replaced).collect();
+    let ours = |template: &Whole| template.metadata.labels.contains_key(TEMPLATE_LABEL);
+    let unused = templates.iter().filter(|template| !used.contains(name(template)));
+    unused.filter(|template| ours(template) || replaced.contains(name(template))).collect()
+}
+
+fn replaced(template: &Whole) -> impl Iterator<Item = &str> {
+    let names = template.metadata.annotations.get(REPLACES).map(String::as_str).unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).take(MAX_REPLACED)
 }
 
 /// Finds the template of a machine resource, or says why there is none.
@@ -51,9 +74,24 @@ pub(super) fn template<'a>(
     found.ok_or_else(|| Verdict::Error(format!("the {kind} {name} that it refers to is not there")))
 }
 
+/// The boot image that is there, as people write it; empty where it cannot be told.
+pub(super) fn told(machine: &Machine, templates: &[Whole]) -> String {
+    let name = reference(machine);
+    let spec = templates.iter().find(|template| template.metadata.name == name).and_then(machine_spec);
+    let field = |at: &str| spec.and_then(|spec| spec.pointer(at)?.as_str()).unwrap_or_default();
+    let marketplace = ["publisher", "offer", "sku", "version"].map(|name| field(&format!("/image/marketplace/{name}")));
+    let images = [field("/image").to_owned(), field("/ami/id").to_owned(), marketplace.join(":")];
+    images.into_iter().find(|image| !matches!(image.as_str(), "" | ":::")).unwrap_or_default()
+}
+
+/// What a template says of its machines.
+pub(super) fn machine_spec(template: &Whole) -> Option<&Value> {
+    template.raw.pointer("/spec/template/spec").filter(|spec| spec.is_object())
+}
+
 /// Applies the rule of the platform to a template.
 pub(super) fn assess(template: &Whole, request: &Request) -> Result<Change, Verdict> {
-    let Some(spec) = template.raw.pointer("/spec/template/spec").filter(|spec| spec.is_object()) else {
+    let Some(spec) = machine_spec(template) else {
         return Err(Verdict::Error(format!("the template {} describes no machine", template.metadata.name)));
     };
     match request.platform {
@@ -67,10 +105,12 @@ pub(super) fn assess(template: &Whole, request: &Request) -> Result<Change, Verd
 fn gcp(spec: &Value, request: &Request) -> Result<Change, Verdict> {
     let (target, release) = platforms::gcp_target(request.stream, request.architecture)?;
     match spec.get("image").and_then(Value::as_str) {
-        None => Err(Verdict::Skipped("its template names no image, but perhaps a family of them".to_owned())),
+        None => {
+            Err(Verdict::Skipped("its template names no image, but perhaps a family: update it by hand".to_owned()))
+        }
         Some(image) if image == target => Err(Verdict::Current { image: target }),
         Some(image) if !image.starts_with(GCP_OFFICIAL) => Err(Verdict::Skipped(format!(
-            "its boot image {image:?} is not one that Red Hat publishes ({GCP_OFFICIAL})"
+            "its boot image {image:?} is not one that Red Hat publishes ({GCP_OFFICIAL}): update it by hand"
         ))),
         Some(image) => Ok(Change {
             leaf: json!({"image": target}),
@@ -85,7 +125,7 @@ fn gcp(spec: &Value, request: &Request) -> Result<Change, Verdict> {
 /// A template does not say which region; the cluster has one.
 fn aws(spec: &Value, request: &Request) -> Result<Change, Verdict> {
     let Some(ami) = spec.pointer("/ami/id").and_then(Value::as_str) else {
-        return Err(Verdict::Skipped("its template names no AMI by its id".to_owned()));
+        return Err(Verdict::Skipped("its template names no AMI by its id: update it by hand".to_owned()));
     };
     let status = request.infrastructure.status.platform_status.as_ref().and_then(|status| status.aws.as_ref());
     let region = status.map(|aws| aws.region.as_str()).filter(|region| !region.is_empty());
@@ -109,7 +149,7 @@ fn azure(spec: &Value, request: &Request) -> Result<Change, Verdict> {
         return Err(Verdict::Ignored(format!("its machines have the security type {security}, which is not updated")));
     }
     let Some(image) = spec.pointer("/image/marketplace").filter(|image| image.is_object()) else {
-        return Err(Verdict::Skipped("its template names no image of the marketplace".to_owned()));
+        return Err(Verdict::Skipped("its template names no image of the marketplace: update it by hand".to_owned()));
     };
     let field = |name: &str| image.get(name).and_then(Value::as_str).unwrap_or_default();
     let variant = Variant::of(field("publisher"), field("offer"));
@@ -126,10 +166,10 @@ fn azure(spec: &Value, request: &Request) -> Result<Change, Verdict> {
         "offer": text(&target.offer), "publisher": text(&target.publisher), "sku": text(&target.sku),
         "thirdPartyImage": variant.is_paid(), "version": text(&target.version),
     });
-    changed_image(image, wanted)
+    changed_image(image, wanted, platforms::azure_release(images, &target))
 }
 
-fn changed_image(image: &Value, wanted: Value) -> Result<Change, Verdict> {
+fn changed_image(image: &Value, wanted: Value, release: String) -> Result<Change, Verdict> {
     let told = |image: &Value| {
         let field = |name: &str| image.get(name).and_then(Value::as_str).unwrap_or_default();
         ["publisher", "offer", "sku", "version"].map(field).join(":")
@@ -138,10 +178,20 @@ fn changed_image(image: &Value, wanted: Value) -> Result<Change, Verdict> {
     if told(image) == told(&wanted) && third_party(image) == third_party(&wanted) {
         return Err(Verdict::Current { image: told(image) });
     }
-    let release = wanted.get("version").and_then(Value::as_str).unwrap_or_default().to_owned();
     let (current, target) = (told(image), told(&wanted));
     let leaf = json!({"image": {"marketplace": wanted}});
     Ok(Change { leaf, before: image.clone(), current, target, release })
+}
+
+/// The boot image that a template names, as a [`Change`] notes it.
+pub fn noted(template: &Whole, platform: Platform) -> Value {
+    let at = match platform {
+        Platform::Gcp => "/image",
+        Platform::Aws => "/ami",
+        Platform::Azure => "/image/marketplace",
+        _ => return Value::Null,
+    };
+    machine_spec(template).and_then(|spec| spec.pointer(at)).cloned().unwrap_or_default()
 }
 
 /// The template to make to put a boot image back, and the patch that refers to it.
@@ -170,9 +220,13 @@ pub(super) fn cloned(machine: &Machine, template: &Whole, leaf: &Value) -> (Temp
     let name = format!("{}-{digest}", base.trim_end_matches(['-', '.']));
     let mut labels = template.metadata.labels.clone();
     labels.insert(TEMPLATE_LABEL.to_owned(), String::new());
+    let earlier = replaced(template).filter(|earlier| *earlier != name);
+    let replaces: Vec<&str> =
+        std::iter::once(template.metadata.name.as_str()).chain(earlier).take(MAX_REPLACED).collect();
     let create = json!({
         "apiVersion": template.raw.get("apiVersion"), "kind": template.raw.get("kind"),
-        "metadata": {"name": name, "namespace": template.metadata.namespace, "labels": labels},
+        "metadata": {"name": name, "namespace": template.metadata.namespace, "labels": labels,
+            "annotations": {REPLACES: replaces.join(",")}},
         "spec": spec,
     });
     let clone = TemplateClone { create, replaces: template.metadata.name.clone() };

@@ -1,4 +1,4 @@
-//! The conditions that a pass over the machine resources leaves on the `MachineConfiguration`, as the machine-config
+//! The conditions that a pass over the machine resources puts on the `MachineConfiguration`, as the machine-config
 //! operator words them for programs.
 
 use super::{Decision, Item, Kind};
@@ -11,6 +11,8 @@ pub const DEGRADED: &str = "BootImageUpdateDegraded";
 
 /// Most errors that are told in one condition.
 const MAX_ERRORS: usize = 20;
+/// Longest part of an error that is told, in characters: the API takes 32768 for all of them.
+const MAX_WORDS: usize = 512;
 
 const KINDS: [Kind; 4] =
     [Kind::MachineSet, Kind::ControlPlaneMachineSet, Kind::ClusterMachineSet, Kind::MachineDeployment];
@@ -24,6 +26,8 @@ pub struct Tally {
     pub skipped: usize,
     /// Those that something is wrong with.
     pub errors: usize,
+    /// Those that are still to be changed.
+    pub waiting: usize,
 }
 
 impl Tally {
@@ -32,42 +36,51 @@ impl Tally {
         let own = |item: &&Item| item.enrolled && item.kind == kind.name() && item.api_group == kind.group();
         let count = |decision: Decision| items.iter().filter(own).filter(|item| item.decision == decision).count();
         let skipped = if kind == Kind::ControlPlaneMachineSet { 0 } else { count(Decision::Skipped) };
-        Self { total: items.iter().filter(own).count(), skipped, errors: count(Decision::Error) }
+        let (errors, waiting) = (count(Decision::Error), count(Decision::Patch));
+        Self { total: items.iter().filter(own).count(), skipped, errors, waiting }
     }
 
     fn done(self) -> usize {
-        self.total.saturating_sub(self.skipped).saturating_sub(self.errors)
+        self.total.saturating_sub(self.skipped).saturating_sub(self.errors).saturating_sub(self.waiting)
     }
 }
 
-/// The conditions after a pass over all machine resources. `reason` is what set it off.
-pub fn after(items: &[Item], reason: &str) -> [Condition; 2] {
-    let done = KINDS.map(|kind| {
-        let tally = Tally::of(items, kind);
+/// How far a pass is. It progresses while something is still to be changed. `reason` is what set it off.
+pub fn progressing(items: &[Item], reason: &str) -> Condition {
+    let tallies = KINDS.map(|kind| (kind, Tally::of(items, kind)));
+    let told = tallies.map(|(kind, tally)| {
         let skipped = if tally.skipped > 0 { format!(" ({} skipped)", tally.skipped) } else { String::new() };
         format!("Reconciled {} of {} {}{skipped}", tally.done(), tally.total, kind.title())
     });
+    condition(PROGRESSING, tallies.iter().any(|(_, tally)| tally.waiting > 0), reason, told.join(" | "))
+}
+
+/// What went wrong in a pass.
+pub fn degraded(items: &[Item], reason: &str) -> Condition {
     let degraded = KINDS.map(|kind| format!("{} Degraded {}", Tally::of(items, kind).errors, kind.title()));
-    let errors: Vec<String> = items
-        .iter()
-        .filter(|item| item.enrolled && item.decision == Decision::Error)
-        .map(|item| format!("{} {}: {}", item.kind, item.name, item.reason))
-        .collect();
-    let more = errors.len().saturating_sub(MAX_ERRORS);
-    let mut told = errors.iter().take(MAX_ERRORS).cloned().collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        told.push_str(&format!(", and {more} more"));
-    }
+    let errors: Vec<&Item> = items.iter().filter(|item| item.enrolled && item.decision == Decision::Error).collect();
+    let error = |item: &&Item| {
+        let words: String = item.reason.chars().take(MAX_WORDS).collect();
+        format!("{} {}: {words}", item.kind, item.name)
+    };
     let mut message = degraded.join(" | ");
     if !errors.is_empty() {
-        message.push_str(&format!(" | Error(s): {told}"));
+        let told: Vec<String> = errors.iter().take(MAX_ERRORS).map(error).collect();
+        message.push_str(&format!(" | Error(s): {}", told.join(", ")));
     }
-    let condition = |type_: &str, holds: bool, message: String| Condition {
+    let more = errors.len().saturating_sub(MAX_ERRORS);
+    if more > 0 {
+        message.push_str(&format!(", and {more} more"));
+    }
+    condition(DEGRADED, !errors.is_empty(), reason, message)
+}
+
+fn condition(type_: &str, holds: bool, reason: &str, message: String) -> Condition {
+    Condition {
         type_: type_.to_owned(),
         status: if holds { "True" } else { "False" }.to_owned(),
         reason: reason.to_owned(),
         message,
         last_transition_time: None,
-    };
-    [condition(PROGRESSING, false, done.join(" | ")), condition(DEGRADED, !errors.is_empty(), message)]
+    }
 }

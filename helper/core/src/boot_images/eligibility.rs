@@ -77,7 +77,13 @@ fn stream(machine: &Machine, mode: Mode) -> Result<String, Verdict> {
 }
 
 fn architecture(machine: &Machine, surroundings: &Surroundings) -> Result<Architecture, Verdict> {
-    let unknown = || Verdict::Error("the architecture of the control plane is not known".to_owned());
+    let unknown = || {
+        Verdict::Error(
+            "the architecture of the control plane is not known: no node of it has the label kubernetes.io/arch, or they \
+             differ; say it with --architecture"
+                .to_owned(),
+        )
+    };
     if machine.kind == Kind::ControlPlaneMachineSet {
         return surroundings.control_plane.ok_or_else(unknown);
     }
@@ -85,15 +91,20 @@ fn architecture(machine: &Machine, surroundings: &Surroundings) -> Result<Archit
         let several = surroundings.version.is_some_and(|version| version.status.desired.architecture == "Multi");
         return match (several, surroundings.control_plane) {
             (true, _) => Err(Verdict::Skipped(format!(
-                "the cluster has several architectures, and the annotation {NODE_LABELS} that would say which is missing"
+                "the cluster has several architectures, and the annotation {NODE_LABELS} that would say which is missing: \
+                 annotate it with {ARCHITECTURE}amd64, or whatever it is"
             ))),
             (false, known) => known.ok_or_else(unknown),
         };
     };
     match labels.split(',').find_map(|label| label.trim().strip_prefix(ARCHITECTURE)) {
-        None => Err(Verdict::Error(format!("the annotation {NODE_LABELS} does not have {ARCHITECTURE}"))),
+        None => Err(Verdict::Error(format!(
+            "the annotation {NODE_LABELS} does not have {ARCHITECTURE}: add it, or remove the annotation"
+        ))),
         Some(name) => Architecture::of_go(name).ok_or_else(|| {
-            Verdict::Error(format!("the annotation {NODE_LABELS} names the architecture {name:?}, which is none"))
+            Verdict::Error(format!(
+                "the annotation {NODE_LABELS} names the architecture {name:?}: only amd64, arm64, ppc64le and s390x exist"
+            ))
         }),
     }
 }

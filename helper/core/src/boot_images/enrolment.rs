@@ -3,8 +3,8 @@
 //! What the operator put into the status counts. Where it has not said anything yet, the same is worked out from what the
 //! administrator asks for and what is usual on the platform.
 
-use super::{Kind, Machine, Platform};
-use crate::objects::{MACHINE_API, MachineConfiguration, MachineManager, Requirement, Selection, Selector};
+use super::{Kind, Machine, Platform, labels};
+use crate::objects::{MACHINE_API, MachineConfiguration, MachineManager, ManagedBootImages, Selection};
 
 /// Where an enrolment comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +44,28 @@ impl Enrolment {
             let managers = status.machine_managers.clone().unwrap_or_default();
             return Self { managers, origin: Origin::Status, with_capi: false };
         }
+        Self::asked(configuration, platform)
+    }
+
+    /// What is in force where this helper stands in for the operator. An operator that runs says which generation it has
+    /// seen; without one the status is what was written here, from a spec that may have changed since.
+    pub fn owned(configuration: Option<&MachineConfiguration>, platform: Platform) -> Self {
+        match configuration.is_some_and(|object| object.status.observed_generation.is_some()) {
+            true => Self::of(configuration, platform),
+            false => Self::asked(configuration, platform),
+        }
+    }
+
+    fn asked(configuration: Option<&MachineConfiguration>, platform: Platform) -> Self {
         let asked = configuration.and_then(|object| object.spec.managed_boot_images.as_ref());
         let asked = asked.and_then(|images| images.machine_managers.as_deref());
         Self { managers: in_force(asked, platform), origin: Origin::Spec, with_capi: false }
+    }
+
+    /// What the operator would put into the status: the API knows no others than those of the Machine API.
+    pub fn status(&self) -> ManagedBootImages {
+        let managers = self.managers.iter().filter(|manager| manager.api_group == MACHINE_API);
+        ManagedBootImages { machine_managers: Some(managers.cloned().collect()) }
     }
 
     /// How a kind is selected: `All`, `Partial` or `None`; `None` too where nothing is said.
@@ -80,30 +99,24 @@ impl Enrolment {
     }
 }
 
+/// A selection without `partial` cannot be made through the API; one without a selector can, and selects nothing.
 fn partial(selection: &Selection, machine: &Machine) -> Enrolled {
-    let selector = selection.partial.as_ref().and_then(|partial| partial.machine_resource_selector.as_ref());
-    let Some(selector) = selector else {
-        return Enrolled::No("a partial selection without a selector selects nothing".to_owned());
+    let plural = machine.kind.plural();
+    let Some(partial) = &selection.partial else {
+        return Enrolled::Unclear(format!(
+            "the selection of {plural} is Partial, and selection.partial, which says which, is missing"
+        ));
     };
-    if let Some(problem) = unusable(selector) {
-        return Enrolled::Unclear(format!("the selector of {} cannot be used: {problem}", machine.kind.plural()));
+    let Some(selector) = &partial.machine_resource_selector else {
+        return Enrolled::No(format!("the partial selection of {plural} has no machineResourceSelector"));
+    };
+    if let Some(problem) = labels::unusable(selector) {
+        return Enrolled::Unclear(format!("the machineResourceSelector of {plural} cannot be used: {problem}"));
     }
     match selector.matches(machine.labels()) {
         true => Enrolled::Yes,
-        false => Enrolled::No("its labels are not among those that are enrolled".to_owned()),
+        false => Enrolled::No(format!("its labels do not match the machineResourceSelector of {plural}")),
     }
-}
-
-/// What the API would refuse in a selector, had it looked.
-fn unusable(selector: &Selector) -> Option<String> {
-    selector.match_expressions.iter().find_map(|Requirement { key, operator, values }| {
-        let right = match operator.as_str() {
-            "In" | "NotIn" => !values.is_empty(),
-            "Exists" | "DoesNotExist" => values.is_empty(),
-            _ => return Some(format!("{operator:?} for the label {key} is no operator")),
-        };
-        (!right).then(|| format!("{operator} for the label {key} has the wrong number of values"))
-    })
 }
 
 /// An empty list is a decision against everything, from when that was the only way to say so.

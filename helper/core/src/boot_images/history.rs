@@ -1,8 +1,9 @@
 //! What was done to the boot image of each machine resource, and what has to be put back to undo it.
 //!
-//! Records live in one ConfigMap beside those of the release, bounded in number and size: the oldest go first.
+//! Records live in one ConfigMap beside those of the release, bounded in number and size: those of machine resources that
+//! are gone go first, then the oldest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +22,19 @@ const MAX_BYTES: usize = 900 * 1024;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     entries: BTreeMap<String, Entry>,
+    /// Keys that are to go from the ConfigMap.
+    dropped: BTreeSet<String>,
+    /// Version of the ConfigMap that this was read from, opaque; empty where there was none.
+    pub version: String,
+}
+
+/// What is to be written to the ConfigMap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Texts by key.
+    pub data: BTreeMap<String, String>,
+    /// Keys that are to go.
+    pub dropped: BTreeSet<String>,
 }
 
 /// What was done to one machine resource.
@@ -85,18 +99,13 @@ impl History {
             let entry: Entry = serde_json::from_str(text).ok()?;
             Some((key.clone(), entry))
         });
-        Self { entries: entries.collect() }
+        let version = map.metadata.resource_version.clone();
+        Self { entries: entries.collect(), dropped: BTreeSet::new(), version }
     }
 
     /// Entries by key.
     pub const fn entries(&self) -> &BTreeMap<String, Entry> {
         &self.entries
-    }
-
-    /// What was done to the machine resources of a name.
-    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-        let named = self.entries.iter().filter(move |(_, entry)| entry.machine_resource_reference.name == name);
-        named.map(|(key, entry)| (key.as_str(), entry))
     }
 
     /// The guard against loops, as it was when this was written.
@@ -107,6 +116,7 @@ impl History {
 
     /// Adds a change.
     pub fn add(&mut self, key: &str, reference: Reference, record: Record, attempt: Option<Attempt>) {
+        self.dropped.remove(key);
         let entry = self.entries.entry(key.to_owned()).or_default();
         entry.machine_resource_reference = reference;
         entry.attempt = attempt;
@@ -115,13 +125,19 @@ impl History {
         entry.details.drain(..surplus);
     }
 
-    /// Takes the last change back: it was not made.
-    pub fn take_back(&mut self, key: &str) {
-        let Some(entry) = self.entries.get_mut(key) else { return };
-        entry.details.pop();
-        if let Some(attempt) = &mut entry.attempt {
-            attempt.count = attempt.count.saturating_sub(1);
+    /// Makes the records of a machine resource what they were before: what was noted was not done.
+    pub fn take_back(&mut self, key: &str, before: &Self) {
+        match before.entries.get(key) {
+            Some(entry) => {
+                self.entries.insert(key.to_owned(), entry.clone());
+            }
+            None => self.drop_key(key),
         }
+    }
+
+    fn drop_key(&mut self, key: &str) {
+        self.entries.remove(key);
+        self.dropped.insert(key.to_owned());
     }
 
     /// Forgets how often a change was made; says whether there was anything to forget.
@@ -129,12 +145,21 @@ impl History {
         self.entries.get_mut(key).and_then(|entry| entry.attempt.take()).is_some()
     }
 
-    /// What goes into the ConfigMap. The oldest records of the longest entries go first where it would not fit.
-    pub fn data(&mut self) -> Result<BTreeMap<String, String>, Overfull> {
+    /// What goes into the ConfigMap. Where it would not fit, machine resources that are not there any more go first, then
+    /// the oldest records of the longest entries.
+    pub fn written(&mut self, is_there: impl Fn(&str) -> bool) -> Result<Written, Overfull> {
         let text = |entry: &Entry| serde_json::to_string(entry).unwrap_or_default();
         let mut data: BTreeMap<String, String> =
             self.entries.iter().map(|(key, entry)| (key.clone(), text(entry))).collect();
-        let mut bytes: usize = data.iter().map(|(key, text)| key.len() + text.len()).sum();
+        let size = |data: &BTreeMap<String, String>| -> usize {
+            data.iter().map(|(key, text)| key.len().saturating_add(text.len())).sum()
+        };
+        if size(&data) > MAX_BYTES {
+            data.retain(|key, _| is_there(key));
+            let gone: Vec<String> = self.entries.keys().filter(|key| !data.contains_key(*key)).cloned().collect();
+            gone.iter().for_each(|key| self.drop_key(key));
+        }
+        let mut bytes = size(&data);
         while bytes > MAX_BYTES {
             let longest = self.entries.iter_mut().max_by_key(|(_, entry)| entry.details.len());
             let (key, entry) = longest.filter(|(_, entry)| entry.details.len() > 1).ok_or(Overfull)?;
@@ -143,7 +168,7 @@ impl History {
             let longer = data.insert(key.clone(), shorter.clone()).unwrap_or_default();
             bytes = bytes.saturating_sub(longer.len()).saturating_add(shorter.len());
         }
-        Ok(data)
+        Ok(Written { data, dropped: self.dropped.clone() })
     }
 }
 
@@ -179,7 +204,7 @@ mod tests {
         for number in 0..MAX_RECORDS + 3 {
             history.add("machinesets.a", Reference::default(), record(number, 1), None);
         }
-        let map = ConfigMap { data: history.data().unwrap(), ..ConfigMap::default() };
+        let map = ConfigMap { data: history.written(|_| true).unwrap().data, ..ConfigMap::default() };
         let read = History::of(&map);
         assert_eq!(read, history);
         assert_eq!(read.entries()["machinesets.a"].details[0].update_time, "3");
@@ -191,12 +216,32 @@ mod tests {
         for number in 0..4 {
             history.add("a", Reference::default(), record(number, MAX_BYTES / 3), None);
         }
-        let data = history.data().unwrap();
+        let data = history.written(|_| true).unwrap().data;
         assert!(data["a"].len() <= MAX_BYTES);
         assert_eq!(history.entries()["a"].details.len(), 2);
         for key in ["b", "c", "d"] {
             history.add(key, Reference::default(), record(0, MAX_BYTES / 3), None);
         }
-        assert_eq!(history.data(), Err(Overfull));
+        assert_eq!(history.clone().written(|_| true), Err(Overfull));
+        let written = history.written(|key| matches!(key, "a" | "b")).unwrap();
+        assert_eq!(written.data.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(written.dropped, ["c".to_owned(), "d".to_owned()].into());
+        history.add("c", Reference::default(), record(1, 1), None);
+        assert_eq!(history.written(|_| true).unwrap().dropped, ["d".to_owned()].into());
+    }
+
+    #[test]
+    fn what_was_noted_and_not_done_leaves_no_trace() {
+        let mut history = History::default();
+        let attempt = |digest: &str, count: u32| Some(Attempt { digest: digest.to_owned(), count });
+        history.add("a", Reference::default(), record(1, 1), attempt("x", 3));
+        let before = history.clone();
+        history.add("a", Reference::default(), record(2, 1), attempt("y", 1));
+        history.add("b", Reference::default(), record(1, 1), attempt("y", 1));
+        history.take_back("a", &before);
+        history.take_back("b", &before);
+        assert_eq!(history.entries(), before.entries());
+        assert!(history.guard().refuses("a", "x"));
+        assert_eq!(history.written(|_| true).unwrap().dropped, ["b".to_owned()].into());
     }
 }

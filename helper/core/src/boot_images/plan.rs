@@ -5,101 +5,12 @@ use serde_json::Value;
 use super::eligibility::{self, Eligible, Surroundings};
 use super::enrolment::Enrolled;
 use super::platforms::{self, Request};
-use super::stub::{self, Found, UserData};
+use super::stub::{self, Found};
 use super::{
-    BOOT_IMAGES, Change, Decision, Enrolment, HotLoop, Item, Kind, KnownImages, Machine, Platform, ShippedImages,
-    StubAdvice, Verdict, capi, guard, merge,
+    BOOT_IMAGES, Change, Cluster, Decision, Gate, Item, Kind, Machine, Platform, Report, StubAdvice, Verdict, capi,
+    guard, merge,
 };
-use crate::objects::{ClusterVersion, Infrastructure, MachineConfiguration, MachineSet, Whole};
-use crate::stream_metadata::Architecture;
-
-/// Who updates boot images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The machine-config operator; what it does and why is told.
-    #[default]
-    Observe,
-    /// This helper, as nobody else does.
-    Own,
-}
-
-/// What was read of a cluster. `Err` is what could not be read, and why.
-#[derive(Clone, Debug)]
-pub struct Cluster {
-    /// Boot images of the release.
-    pub shipped: Result<Option<ShippedImages>, String>,
-    /// The platform.
-    pub infrastructure: Result<Option<Infrastructure>, String>,
-    /// The release.
-    pub version: Result<Option<ClusterVersion>, String>,
-    /// The administrator's choice.
-    pub configuration: Result<Option<MachineConfiguration>, String>,
-    /// Architecture of the control plane.
-    pub control_plane: Option<Architecture>,
-    /// AMIs that are known.
-    pub known: KnownImages,
-    /// What new machines start with.
-    pub user_data: UserData,
-    /// The machine resources.
-    pub machines: Vec<Machine>,
-    /// Templates of the Cluster API.
-    pub templates: Vec<Whole>,
-    /// Changes that were made before.
-    pub attempts: HotLoop,
-    /// Who updates boot images.
-    pub mode: Mode,
-    /// Whether all of the Cluster API are enrolled.
-    pub with_capi: bool,
-}
-
-impl Default for Cluster {
-    fn default() -> Self {
-        Self {
-            shipped: Ok(None),
-            infrastructure: Ok(None),
-            version: Ok(None),
-            configuration: Ok(None),
-            control_plane: None,
-            known: KnownImages::default(),
-            user_data: UserData::default(),
-            machines: Vec::new(),
-            templates: Vec::new(),
-            attempts: HotLoop::default(),
-            mode: Mode::Observe,
-            with_capi: false,
-        }
-    }
-}
-
-/// Whether anything is to be done at the moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Gate {
-    /// It is.
-    Open,
-    /// It is not, and why.
-    Waiting(String),
-}
-
-/// Nothing is done while the cluster is being installed or updated, or while the operator has not read what the
-/// administrator asks for. A dump without the objects that say so keeps nothing back.
-pub fn gate(cluster: &Cluster) -> Gate {
-    if let Ok(Some(version)) = &cluster.version {
-        match version.status.history.first() {
-            None => return Gate::Waiting("the cluster is being installed".to_owned()),
-            Some(latest) if latest.state != "Completed" => {
-                return Gate::Waiting(format!("the cluster is being updated to {}", latest.version));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Ok(Some(configuration)) = &cluster.configuration
-        && let (Some(is), Some(seen)) = (configuration.metadata.generation, configuration.status.observed_generation)
-        && is != seen
-    {
-        return Gate::Waiting(format!("MachineConfiguration cluster is at generation {is}, its status at {seen}"));
-    }
-    Gate::Open
-}
+use crate::objects::{Infrastructure, MachineSet, Whole};
 
 /// Decides for every machine resource: those of the Machine API, the control plane, then those of the Cluster API.
 pub fn plan(cluster: &Cluster, gate: &Gate) -> Vec<Item> {
@@ -117,12 +28,14 @@ pub fn decide(cluster: &Cluster, gate: &Gate, machine: &Machine) -> Item {
 fn twins(machines: &[Machine]) -> Vec<MachineSet> {
     let capi: std::collections::BTreeSet<&str> =
         machines.iter().filter(|machine| machine.kind == Kind::ClusterMachineSet).map(Machine::name).collect();
-    let twins = machines.iter().filter(|machine| machine.kind == Kind::MachineSet && capi.contains(machine.name()));
+    let mapi = machines.iter().filter(|machine| machine.kind == Kind::MachineSet && machine.is_looked_after());
+    let twins = mapi.filter(|machine| capi.contains(machine.name()));
     twins.map(|machine| MachineSet(machine.object.clone())).collect()
 }
 
 fn decide_beside(cluster: &Cluster, gate: &Gate, machine: &Machine, counterparts: &[MachineSet]) -> Item {
     let mut item = blank(machine);
+    item.current = current(cluster, machine);
     let judged = ground(cluster, gate, machine).and_then(|ground| {
         item.enrolled = true;
         let surroundings = Surroundings {
@@ -142,6 +55,15 @@ fn decide_beside(cluster: &Cluster, gate: &Gate, machine: &Machine, counterparts
     item
 }
 
+/// The boot image that is there, whatever is decided about it.
+fn current(cluster: &Cluster, machine: &Machine) -> String {
+    let Some(platform) = cluster.platform() else { return String::new() };
+    if machine.kind.is_capi() {
+        return capi::told(machine, &cluster.templates);
+    }
+    machine.provider_spec().map(|spec| platforms::told(platform, spec)).unwrap_or_default()
+}
+
 /// What stands for all machine resources alike.
 struct Ground<'a> {
     platform: Platform,
@@ -149,32 +71,32 @@ struct Ground<'a> {
 }
 
 fn ground<'a>(cluster: &'a Cluster, gate: &Gate, machine: &Machine) -> Result<Ground<'a>, Verdict> {
-    if let Some(problem) = machine.object.misshapen {
-        return Err(Verdict::Error(problem.to_owned()));
+    if let Some(problem) = &machine.object.misshapen {
+        return Err(Verdict::Error(problem.clone()));
     }
-    let (namespace, own) = (machine.metadata().namespace.as_str(), machine.kind.namespace());
-    if !namespace.is_empty() && namespace != own {
-        return Err(Verdict::Ignored(format!("only the namespace {own} is looked after")));
+    if !machine.is_looked_after() {
+        let own = machine.kind.namespace();
+        return Err(Verdict::Ignored(format!("it is not in the namespace {own}, the only one that is looked after")));
     }
     let infrastructure = required(&cluster.infrastructure, "Infrastructure cluster")?;
     let platform = Platform::of(infrastructure).map_err(Verdict::Error)?;
-    let configuration = cluster.configuration.as_ref().map_err(|why| Verdict::Error(why.clone()))?.as_ref();
+    cluster.configuration.as_ref().map_err(|why| Verdict::Error(why.clone()))?;
     cluster.version.as_ref().map_err(|why| Verdict::Error(why.clone()))?;
-    let managed = match machine.kind {
-        Kind::ControlPlaneMachineSet => platform.is_control_plane_managed(),
-        _ => platform.is_managed(),
-    };
-    if !managed {
+    if !platform.is_managed() {
         let shipped = cluster.shipped.as_ref().ok().and_then(Option::as_ref);
         let stream = shipped.and_then(|shipped| shipped.stream(super::DEFAULT_STREAM).ok());
         return Err(platforms::unmanaged(platform, stream, cluster.control_plane));
     }
+    if machine.kind == Kind::ControlPlaneMachineSet && !platform.is_control_plane_managed() {
+        let title = platform.title();
+        return Err(Verdict::Ignored(format!(
+            "the machine-config operator does not update boot images of the control plane on {title}"
+        )));
+    }
     if let Gate::Waiting(why) = gate {
         return Err(Verdict::Ignored(format!("nothing is changed now: {why}")));
     }
-    let mut enrolment = Enrolment::of(configuration, platform);
-    enrolment.with_capi = cluster.with_capi;
-    match enrolment.judge(machine) {
+    match cluster.enrolment(platform).judge(machine) {
         Enrolled::Yes => Ok(Ground { platform, infrastructure }),
         Enrolled::No(why) => Err(Verdict::Ignored(why)),
         Enrolled::Unclear(why) => Err(Verdict::Error(why)),
@@ -184,7 +106,7 @@ fn ground<'a>(cluster: &'a Cluster, gate: &Gate, machine: &Machine) -> Result<Gr
 fn required<'a, T>(read: &'a Result<Option<T>, String>, what: &str) -> Result<&'a T, Verdict> {
     match read {
         Ok(Some(object)) => Ok(object),
-        Ok(None) => Err(Verdict::Error(format!("{what} is not there"))),
+        Ok(None) => Err(Verdict::Error(format!("{what} is not there, and nothing can be decided without it"))),
         Err(why) => Err(Verdict::Error(why.clone())),
     }
 }
@@ -214,7 +136,10 @@ fn image<'a>(
         let stream = shipped.stream(&eligible.stream)?;
         return Ok(Wanted { change: capi::assess(template, &request(stream))?, template: Some(template) });
     }
-    let spec = machine.provider_spec().ok_or("it has no provider spec")?;
+    let spec = machine.provider_spec().ok_or_else(|| {
+        let at = machine.kind.provider_spec().join(".");
+        Verdict::Error(format!("it has no provider spec ({at}), which would name its boot image"))
+    })?;
     let stream = shipped.stream(&eligible.stream)?;
     Ok(Wanted { change: platforms::assess(spec, &request(stream))?, template: None })
 }
@@ -222,12 +147,14 @@ fn image<'a>(
 fn settle_change(cluster: &Cluster, machine: &Machine, item: &mut Item, wanted: Wanted) -> Result<(), Verdict> {
     let Wanted { change, template } = wanted;
     let (stub, remark) = user_data(cluster, machine)?;
+    let spec = template.map_or_else(|| machine.provider_spec(), capi::machine_spec).unwrap_or(&Value::Null);
+    // Only what describes machines: replicas change all the time, and would make each change another one.
+    let digest = guard::digest(&merge::applied(spec, &change.leaf));
     let clone = template.map(|template| capi::cloned(machine, template, &change.leaf));
     let (clone, patch) = match clone {
         Some((clone, patch)) => (Some(clone), patch),
         None => (None, merge::nested(machine.kind.provider_spec(), change.leaf)),
     };
-    let digest = guard::digest(merge::applied(&machine.object.raw, &patch).get("spec").unwrap_or(&Value::Null));
     if cluster.attempts.refuses(&machine.key(), &digest) {
         return Err(HOT_LOOP.into());
     }
@@ -243,8 +170,8 @@ fn settle_change(cluster: &Cluster, machine: &Machine, item: &mut Item, wanted: 
     Ok(())
 }
 
-const HOT_LOOP: &str = "the same boot image has been set three times and was put back each time: find out who does that, \
-                        opt it out of boot image updates, and in again";
+const HOT_LOOP: &str = "the same boot image has been set three times and was put back each time: end what puts it back, opt \
+                        the machine resource out of boot image updates, and in again";
 
 /// The user data that a new boot image would have to read, and what is to be remarked about them.
 fn user_data(cluster: &Cluster, machine: &Machine) -> Result<(Option<StubAdvice>, &'static str), String> {
@@ -255,13 +182,16 @@ fn user_data(cluster: &Cluster, machine: &Machine) -> Result<(Option<StubAdvice>
         (secret.and_then(Value::as_str).unwrap_or_default(), &["userData"])
     };
     if name.is_empty() {
-        return Err("it names no secret with user data".to_owned());
+        let at = if machine.kind.is_capi() { "bootstrap.dataSecretName" } else { "userDataSecret.name" };
+        return Err(format!("it names no secret with user data ({at}), without which no machine starts"));
     }
     let namespace = machine.kind.namespace();
     match cluster.user_data.find(namespace, name) {
         Found::Secret(secret) => stub::check(secret, keys).map(|advice| (advice, "")).map_err(|error| whole(&error)),
         Found::Unreadable(why) => Err(why.to_owned()),
-        Found::Missing => Err(format!("its secret with user data, {namespace}/{name}, is not there")),
+        Found::Missing => {
+            Err(format!("its secret with user data, {namespace}/{name}, is not there: no machine starts"))
+        }
         Found::NotRead => Ok((None, "; the secret with its user data was not at hand, and is not checked")),
     }
 }
@@ -275,7 +205,7 @@ fn whole(error: &dyn std::error::Error) -> String {
 fn blank(machine: &Machine) -> Item {
     Item {
         name: machine.name().to_owned(),
-        namespace: machine.kind.namespace().to_owned(),
+        namespace: machine.namespace().to_owned(),
         kind: machine.kind.name(),
         api_group: machine.kind.group(),
         decision: Decision::Error,
@@ -303,8 +233,9 @@ fn settle(item: &mut Item, verdict: Verdict) {
         Verdict::Skipped(reason) => (Decision::Skipped, reason),
         Verdict::Ignored(reason) => (Decision::Ignored, reason),
         Verdict::Error(reason) => (Decision::Error, reason),
-        Verdict::Manual { decision, reason, steps } => {
-            item.steps = steps;
+        Verdict::Manual(Report { decision, reason, release, steps }) => {
+            item.target = if release.is_empty() { String::new() } else { format!("RHCOS {release}") };
+            (item.release, item.steps) = (release, steps);
             (decision, reason)
         }
     };

@@ -53,7 +53,7 @@ impl Platform {
         match Self::named(name) {
             Some(platform) => Ok(platform),
             None if name.is_empty() => Err("Infrastructure cluster does not say which platform this is".to_owned()),
-            None => Err(format!("the platform {name:?} is not known")),
+            None => Err(format!("the platform {name:?} of Infrastructure cluster is not known to this helper")),
         }
     }
 

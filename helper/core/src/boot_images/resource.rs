@@ -103,6 +103,19 @@ impl Machine {
         &self.object.metadata.name
     }
 
+    /// Its namespace. Files that people write by hand often leave it out; they mean the usual one.
+    pub fn namespace(&self) -> &str {
+        match self.object.metadata.namespace.as_str() {
+            "" => self.kind.namespace(),
+            namespace => namespace,
+        }
+    }
+
+    /// Whether it is where machine resources are looked after. Objects of its name elsewhere are somebody else's.
+    pub fn is_looked_after(&self) -> bool {
+        self.namespace() == self.kind.namespace()
+    }
+
     /// Names, labels and owners.
     pub const fn metadata(&self) -> &Metadata {
         &self.object.metadata
@@ -134,7 +147,7 @@ impl Machine {
         self.object.text("/status/authoritativeAPI")
     }
 
-    /// Tells it from every other machine resource.
+    /// Tells it from every other machine resource that is looked after.
     pub fn key(&self) -> String {
         format!("{}.{}.{}", self.kind.plural(), self.kind.group(), self.name())
     }

@@ -65,9 +65,14 @@ impl ShippedImages {
         }
     }
 
-    /// Whether there is anything about a stream.
-    pub fn has(&self, name: &str) -> bool {
-        self.named.contains_key(name)
+    /// Every stream that can be read, by name. The one without a name is the default.
+    pub fn by_name(&self) -> BTreeMap<&str, &StreamMetadata> {
+        let named = self.named.iter().filter_map(|(name, stream)| Some((name.as_str(), stream.as_ref().ok()?)));
+        let mut streams: BTreeMap<&str, &StreamMetadata> = named.collect();
+        if let Some(Ok(default)) = &self.default {
+            streams.entry(DEFAULT_STREAM).or_insert(default);
+        }
+        streams
     }
 
     /// Every stream that can be read.

@@ -45,19 +45,25 @@ pub enum Verdict {
     },
     /// A person has to see to it.
     Skipped(String),
-    /// The same, and what there is to do is known.
-    Manual {
-        /// What is decided.
-        decision: Decision,
-        /// Why.
-        reason: String,
-        /// What to do, in turn.
-        steps: Vec<String>,
-    },
+    /// It is updated by hand, if at all, and what there is to do is known.
+    Manual(Report),
     /// None of our business.
     Ignored(String),
     /// It cannot be decided.
     Error(String),
+}
+
+/// What there is to say about a boot image that is not changed here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What is decided.
+    pub decision: Decision,
+    /// Why.
+    pub reason: String,
+    /// Version of the OS that should be there; empty where it is not known.
+    pub release: String,
+    /// What to do, in turn.
+    pub steps: Vec<String>,
 }
 
 impl From<String> for Verdict {
@@ -112,7 +118,7 @@ pub struct StubAdvice {
 pub struct TemplateClone {
     /// The object to make.
     pub create: Value,
-    /// The template it stands in for, to be removed when nothing refers to it.
+    /// The template it stands in for, which goes when nothing refers to it any more.
     pub replaces: String,
 }
 

@@ -26,8 +26,8 @@ pub struct Whole {
     pub metadata: Metadata,
     /// All of it.
     pub raw: Value,
-    /// What is wrong with the metadata.
-    pub misshapen: Option<&'static str>,
+    /// What is wrong with the metadata, and where.
+    pub misshapen: Option<String>,
 }
 
 impl Whole {
@@ -40,16 +40,22 @@ impl Whole {
 impl From<Value> for Whole {
     fn from(raw: Value) -> Self {
         let metadata = raw.get("metadata").cloned().unwrap_or_default();
-        match serde_json::from_value(metadata) {
+        match serde_path_to_error::deserialize::<_, Metadata>(metadata) {
             Ok(metadata) => Self { metadata, raw, misshapen: None },
-            Err(_) => {
+            Err(error) => {
+                // Values are not quoted: annotations may hold anything.
+                let at = match error.path().to_string().as_str() {
+                    "." => "metadata".to_owned(),
+                    path => format!("metadata.{path}"),
+                };
                 let text = |pointer| raw.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let metadata = Metadata {
                     name: text("/metadata/name"),
                     namespace: text("/metadata/namespace"),
                     ..Metadata::default()
                 };
-                Self { metadata, raw, misshapen: Some("its metadata are not what metadata are") }
+                let problem = format!("{at} is of another type than the API lets it be: correct it in the object");
+                Self { metadata, raw, misshapen: Some(problem) }
             }
         }
     }

@@ -51,15 +51,16 @@ pub struct MachineConfigurationStatus {
 }
 
 /// Which machine resources get new boot images.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedBootImages {
     /// By resource. An empty list, unlike an absent one, is a decision: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_managers: Option<Vec<MachineManager>>,
 }
 
 /// Which objects of one resource get new boot images.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MachineManager {
     /// `machinesets` or `controlplanemachinesets`; `machinedeployments` of the Cluster API.
@@ -74,21 +75,23 @@ pub struct MachineManager {
 }
 
 /// Which objects of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Selection {
     /// `All`, `Partial` or `None`.
     #[serde(deserialize_with = "null_as_default")]
     pub mode: String,
     /// Which, with `Partial`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<PartialSelection>,
 }
 
 /// Objects by their labels.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PartialSelection {
     /// The labels; nothing is selected where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_resource_selector: Option<Selector>,
 }
 

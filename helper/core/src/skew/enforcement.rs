@@ -42,11 +42,24 @@ impl Enforcement {
         if let Some(status) = status.filter(|status| !status.mode.is_empty()) {
             return Self::given(status, SkewOrigin::Status, "the status of MachineConfiguration cluster says so");
         }
+        let platform = infrastructure.and_then(|object| Platform::of(object).ok());
+        let enrolled = platform.map(|platform| Enrolment::of(configuration, platform));
+        Self::derived(configuration, infrastructure, version, legacy_metal, enrolled.as_ref())
+    }
+
+    /// What the operator would put into the status: what the administrator asks for, or else what is usual.
+    pub(super) fn derived(
+        configuration: Option<&MachineConfiguration>,
+        infrastructure: Option<&Infrastructure>,
+        version: Option<&ClusterVersion>,
+        legacy_metal: bool,
+        enrolment: Option<&Enrolment>,
+    ) -> Self {
         let asked = configuration.and_then(|object| object.spec.boot_image_skew_enforcement.as_ref());
         if let Some(asked) = asked.filter(|asked| !asked.mode.is_empty()) {
             return Self::given(asked, SkewOrigin::Derived, "MachineConfiguration cluster asks for it");
         }
-        Self::usual(configuration, infrastructure, version, legacy_metal)
+        Self::usual(infrastructure, version, legacy_metal, enrolment)
     }
 
     fn given(given: &SkewEnforcement, origin: SkewOrigin, because: &'static str) -> Self {
@@ -59,16 +72,15 @@ impl Enforcement {
     }
 
     fn usual(
-        configuration: Option<&MachineConfiguration>,
         infrastructure: Option<&Infrastructure>,
         version: Option<&ClusterVersion>,
         legacy_metal: bool,
+        enrolment: Option<&Enrolment>,
     ) -> Self {
         let platform = infrastructure.and_then(|object| Platform::of(object).ok());
         let single = infrastructure.is_some_and(|object| object.status.control_plane_topology == "SingleReplica");
-        let enrolled = platform
-            .filter(|platform| platform.is_managed())
-            .is_some_and(|platform| Enrolment::of(configuration, platform).mode(Kind::MachineSet) == "All");
+        let enrolled = platform.is_some_and(Platform::is_managed)
+            && enrolment.is_some_and(|enrolment| enrolment.mode(Kind::MachineSet) == "All");
         let (mode, because) = match platform {
             Some(Platform::Baremetal) if !legacy_metal => ("None", "bare metal machines boot the image of the release"),
             _ if single => ("None", "a control plane of a single node is not scaled"),

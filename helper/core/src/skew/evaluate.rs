@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use super::enforcement::{Enforcement, install_version};
+use super::enforcement::Enforcement;
 use super::version::{self, OCP_LIMIT, OcpVersion, RHCOS_LIMIT};
 use super::{BOOT_IMAGE_ANNOTATION, Mismatch};
 use crate::boot_images::conditions::{DEGRADED, PROGRESSING};
-use crate::boot_images::{Decision, Item, Kind, ShippedImages};
 use crate::objects::{
     ClusterVersion, Condition, Infrastructure, MachineConfiguration, Node, RecordedBootImage, condition,
 };
@@ -211,25 +210,4 @@ fn remedies(enforcement: &Enforcement, version: Option<&ClusterVersion>) -> Vec<
              machine_configuration/mco-update-boot-skew-mgmt"
         ),
     ]
-}
-
-/// What is to be recorded after a pass over the machine resources.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remembered {
-    /// Nothing changes: something went wrong.
-    Unchanged,
-    /// This is the oldest boot image now.
-    Release(OcpVersion),
-}
-
-/// After a clean pass boot images are those of the release. Where one was skipped, it may be as old as the cluster.
-pub fn after_pass(items: &[Item], shipped: &ShippedImages, version: Option<&ClusterVersion>) -> Remembered {
-    let sets = || items.iter().filter(|item| item.enrolled && item.kind == Kind::MachineSet.name());
-    if items.iter().any(|item| item.enrolled && item.decision == Decision::Error) {
-        return Remembered::Unchanged;
-    }
-    if sets().any(|item| item.decision == Decision::Skipped) {
-        return Remembered::Release(install_version(version));
-    }
-    OcpVersion::parse(&shipped.release_version).map_or(Remembered::Unchanged, Remembered::Release)
 }

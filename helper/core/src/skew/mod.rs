@@ -6,13 +6,15 @@
 mod enforcement;
 mod evaluate;
 mod majors;
+mod record;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub use enforcement::{Enforcement, SkewOrigin, install_version};
-pub use evaluate::{Evaluation, Evidence, Question, Reading, Remembered, after_pass, evaluate};
+pub use evaluate::{Evaluation, Evidence, Question, Reading, evaluate};
 pub use majors::{Mismatch, Pools, mismatches};
+pub use record::enforced_after;
 pub use version::{OCP_LIMIT, OcpVersion, RHCOS_LIMIT};
 
 /// Annotation of a node with the version of the boot image that it was installed from, as its agent found it.

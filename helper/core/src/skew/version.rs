@@ -4,6 +4,8 @@ use std::fmt;
 
 use ostler_core::os::release::Base;
 
+use crate::streams::Version;
+
 /// The oldest release that boot images may come from.
 pub const OCP_LIMIT: OcpVersion = OcpVersion { major: 4, minor: 13, patch: 0 };
 /// The oldest RHEL that boot images may be made of, by major and minor version.
@@ -21,15 +23,11 @@ pub struct OcpVersion {
 }
 
 impl OcpVersion {
-    /// Reads `4.13.0`; `4.13.0-rc.1` is the same.
+    /// Reads `4.13.0`. What follows the numbers is ignored, as in `4.13.0-rc.1`, and a number that is missing is 0.
     pub fn parse(text: &str) -> Option<Self> {
-        let numbers = text.trim().split(['-', '+']).next()?;
-        let mut numbers = numbers.split('.').map(|number| match number.bytes().all(|digit| digit.is_ascii_digit()) {
-            true => number.parse().ok(),
-            false => None,
-        });
-        let version = Self { major: numbers.next()??, minor: numbers.next()??, patch: numbers.next()?? };
-        numbers.next().is_none().then_some(version)
+        let version = Version::parse(text).ok()?.to_string();
+        let mut numbers = version.split('.').map(|number| number.parse().ok());
+        Some(Self { major: numbers.next()??, minor: numbers.next()??, patch: numbers.next().unwrap_or(Some(0))? })
     }
 }
 

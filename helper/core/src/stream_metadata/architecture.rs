@@ -20,6 +20,9 @@ pub enum Architecture {
 }
 
 impl Architecture {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::X86_64, Self::Aarch64, Self::Ppc64le, Self::S390x];
+
     /// By the name that Go and Kubernetes have for it.
     pub fn of_go(name: &str) -> Option<Self> {
         match name {

@@ -5,7 +5,7 @@ use ostler_cluster_core::boot_images::Decision;
 use ostler_cluster_core::objects::{MCO_NAMESPACE, Metadata, Resource};
 use serde::Deserialize;
 
-use super::pass::Pass;
+use super::pass::{Memory, Pass};
 use super::show;
 use crate::cli::boot_images::ApplyOptions;
 use crate::cli::{ClusterOptions, Format};
@@ -33,8 +33,13 @@ pub async fn apply(cluster: &ClusterOptions, options: &ApplyOptions) -> Result<O
     let source = Source::open(cluster).await?;
     let live = owned(&source, options.basis.own, options.beside_controller).await?;
     let only = options.only.as_deref();
-    let pass = Pass { source: &source, live, basis: &options.basis, only, reason: "ClusterVersionStable" };
-    let (_, items) = pass.go().await?;
+    let pass = Pass { source: &source, live, basis: &options.basis, only, leadership: None };
+    let items = pass.go(&mut Memory::default()).await?;
+    if let (Some(only), true) = (only, items.is_empty()) {
+        return Err(
+            Trouble::no_answer(format!("there is no machine resource called {only}: see `bootimages list`")).into()
+        );
+    }
     match options.output {
         Format::Json => output::json(&items)?,
         Format::Text => output::text(&show::plan(&items))?,
@@ -46,11 +51,13 @@ pub async fn apply(cluster: &ClusterOptions, options: &ApplyOptions) -> Result<O
 /// The cluster to write to, where somebody has said that nobody else does.
 pub async fn owned(source: &Source, own: bool, beside: bool) -> Result<&Live> {
     let Some(live) = source.live() else {
-        return Err(Trouble::input("a directory cannot be changed: leave out --from-dir").into());
+        return Err(
+            Trouble::input("a directory cannot be changed: leave out --from-dir, or use `bootimages plan`").into()
+        );
     };
     if !own {
         return Err(Trouble::input(
-            "boot images are the machine-config operator's to update; say --own where it does not",
+            "boot images are the machine-config operator's to update: say --own where it does not, or use `bootimages plan`",
         )
         .into());
     }

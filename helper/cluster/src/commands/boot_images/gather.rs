@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use crate::cli::boot_images::BasisOptions;
 use crate::commands::Trouble;
-use crate::output;
 use crate::source::{ReadError, Source};
 
 /// Largest list of known images.
@@ -32,11 +31,14 @@ pub struct Gathered {
     pub history: History,
     /// Nodes.
     pub nodes: Vec<Node>,
+    /// What was assumed or left out, for people.
+    pub notes: Vec<String>,
 }
 
 /// Reads it all.
 pub async fn gather(source: &Source, basis: &BasisOptions) -> Result<Gathered> {
     let offline = source.live().is_none();
+    let mut notes = Vec::new();
     let mut cluster = Cluster {
         shipped: one::<ConfigMap>(source, Some(MCO_NAMESPACE), BOOT_IMAGES)
             .await?
@@ -52,16 +54,17 @@ pub async fn gather(source: &Source, basis: &BasisOptions) -> Result<Gathered> {
     if cluster.machines.iter().any(|machine| machine.kind.is_capi()) {
         cluster.templates = templates(source).await?;
     }
-    let nodes = nodes(source, offline).await?;
-    cluster.control_plane = control_plane(&nodes, basis.architecture, offline);
-    cluster.user_data = user_data(source, &cluster.machines, basis.own).await?;
+    let nodes = nodes(source, offline, &mut notes).await?;
+    cluster.control_plane = control_plane(&nodes, basis.architecture, offline, &mut notes);
+    cluster.user_data = user_data(source, &cluster.machines, basis.own, &mut notes).await?;
     let history = history(source).await?;
     cluster.attempts = history.guard();
     learn(source, &mut cluster, &history, &basis.known).await?;
     if offline {
-        remark(&cluster);
+        remark(&cluster, &mut notes);
     }
-    Ok(Gathered { cluster, history, nodes })
+    notes.extend(source.notes());
+    Ok(Gathered { cluster, history, nodes, notes })
 }
 
 /// What was done before.
@@ -106,17 +109,18 @@ pub async fn machines(source: &Source) -> Result<Vec<Machine>, ReadError> {
     Ok(sets.chain(control).chain(capi).chain(deployments.map(of(Kind::MachineDeployment))).collect())
 }
 
-async fn templates(source: &Source) -> Result<Vec<Whole>, ReadError> {
+/// Templates of the Cluster API.
+pub async fn templates(source: &Source) -> Result<Vec<Whole>, ReadError> {
     let aws = all(source).await?.into_iter().map(|AwsMachineTemplate(object)| object);
     let azure = all(source).await?.into_iter().map(|AzureMachineTemplate(object)| object);
     let gcp = all(source).await?.into_iter().map(|GcpMachineTemplate(object)| object);
     Ok(aws.chain(azure).chain(gcp).collect())
 }
 
-async fn nodes(source: &Source, offline: bool) -> Result<Vec<Node>, ReadError> {
+async fn nodes(source: &Source, offline: bool, notes: &mut Vec<String>) -> Result<Vec<Node>, ReadError> {
     match all(source).await {
         Err(error) if offline => {
-            output::note(&format!("nodes are left out: {error}"));
+            notes.push(format!("nodes are left out: {error}"));
             Ok(Vec::new())
         }
         read => read,
@@ -125,7 +129,12 @@ async fn nodes(source: &Source, offline: bool) -> Result<Vec<Node>, ReadError> {
 
 /// That of the control plane's nodes, else of all nodes where they agree. A dump without nodes is taken to be of the
 /// usual architecture; a cluster never is.
-fn control_plane(nodes: &[Node], given: Option<Architecture>, offline: bool) -> Option<Architecture> {
+fn control_plane(
+    nodes: &[Node],
+    given: Option<Architecture>,
+    offline: bool,
+    notes: &mut Vec<String>,
+) -> Option<Architecture> {
     let of = |nodes: &mut dyn Iterator<Item = &Node>| {
         let found: BTreeSet<Architecture> = nodes.filter_map(|node| Architecture::of_go(node.architecture())).collect();
         if found.len() == 1 { found.first().copied() } else { None }
@@ -134,8 +143,9 @@ fn control_plane(nodes: &[Node], given: Option<Architecture>, offline: bool) -> 
         .or_else(|| of(&mut nodes.iter().filter(|node| node.is_control_plane())))
         .or_else(|| of(&mut nodes.iter()));
     if found.is_none() && offline {
-        output::note(
-            "no node says which architecture the control plane has: x86_64 is assumed; --architecture says it",
+        notes.push(
+            "no node says which architecture the control plane has: x86_64 is assumed; --architecture says it"
+                .to_owned(),
         );
         return Some(Architecture::X86_64);
     }
@@ -143,7 +153,7 @@ fn control_plane(nodes: &[Node], given: Option<Architecture>, offline: bool) -> 
 }
 
 /// Only the secrets that machine resources name are read. A dump without any secret was stripped of them.
-async fn user_data(source: &Source, machines: &[Machine], own: bool) -> Result<UserData> {
+async fn user_data(source: &Source, machines: &[Machine], own: bool, notes: &mut Vec<String>) -> Result<UserData> {
     let complete = match source.live() {
         Some(_) => true,
         None => !matches!(source.list::<Secret>(None).await, Ok(secrets) if secrets.is_empty()),
@@ -159,7 +169,7 @@ async fn user_data(source: &Source, machines: &[Machine], own: bool) -> Result<U
     let (mut found, mut failed) = (Vec::new(), Vec::new());
     let mut forbidden = false;
     for (namespace, name) in wanted {
-        match secret(source, namespace, &name).await {
+        match source.get::<Secret>(Some(namespace), &name).await {
             Ok(secret) => found.extend(secret),
             Err(error @ ReadError::Malformed { .. }) => failed.push((namespace, name, error.to_string())),
             Err(error @ ReadError::Forbidden { .. }) if own => failed.push((namespace, name, error.to_string())),
@@ -168,20 +178,11 @@ async fn user_data(source: &Source, machines: &[Machine], own: bool) -> Result<U
         }
     }
     if forbidden {
-        output::note("not allowed to read secrets with user data: they are not checked");
+        notes.push("not allowed to read secrets with user data: they are not checked".to_owned());
     }
     let mut user_data = UserData::new(found, complete && !forbidden);
     failed.into_iter().for_each(|(namespace, name, why)| user_data.unreadable(namespace, &name, why));
     Ok(user_data)
-}
-
-/// Files that people write by hand often leave the namespace out.
-async fn secret(source: &Source, namespace: &str, name: &str) -> Result<Option<Secret>, ReadError> {
-    let found = source.get(Some(namespace), name).await?;
-    match (found, source.live()) {
-        (None, None) => source.get(None, name).await,
-        (found, _) => Ok(found),
-    }
 }
 
 /// AMIs of the release, of earlier ones that are in the dump or were set before, and of lists.
@@ -213,11 +214,14 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).context("it cannot be read")
 }
 
-fn remark(cluster: &Cluster) {
+fn remark(cluster: &Cluster, notes: &mut Vec<String>) {
     if matches!(cluster.version, Ok(None)) {
-        output::note("ClusterVersion version is not in the directory: the cluster is taken not to be updating");
+        notes
+            .push("ClusterVersion version is not in the directory: the cluster is taken not to be updating".to_owned());
     }
     if matches!(cluster.configuration, Ok(None)) {
-        output::note("MachineConfiguration cluster is not in the directory: the defaults of the platform are assumed");
+        notes.push(
+            "MachineConfiguration cluster is not in the directory: the defaults of the platform are assumed".to_owned(),
+        );
     }
 }

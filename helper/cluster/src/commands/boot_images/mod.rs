@@ -7,6 +7,7 @@ mod restore;
 mod run;
 mod show;
 mod skew;
+mod standing;
 mod write;
 
 use anyhow::Result;
@@ -35,8 +36,8 @@ pub async fn boot_images(cluster: &ClusterOptions, command: BootImagesCommand) -
 
 async fn planned(cluster: &ClusterOptions, options: &PlanOptions) -> Result<(Cluster, Vec<Item>)> {
     let source = Source::open(cluster).await?;
-    let Gathered { cluster, .. } = gather(&source, &options.basis).await?;
-    source.notes().iter().for_each(|note| output::note(note));
+    let Gathered { cluster, notes, .. } = gather(&source, &options.basis).await?;
+    notes.iter().for_each(|note| output::note(note));
     let gate = if options.ungated { Gate::Open } else { boot_images::gate(&cluster) };
     let items = boot_images::plan(&cluster, &gate);
     Ok((cluster, items))
@@ -64,7 +65,10 @@ async fn explain(cluster: &ClusterOptions, options: &ExplainOptions) -> Result<O
     let (cluster, items) = planned(cluster, &options.plan).await?;
     let named: Vec<&Item> = items.iter().filter(|item| item.name == options.name).collect();
     if named.is_empty() {
-        return Err(Trouble::no_answer(format!("there is no machine resource called {}", options.name)).into());
+        let name = &options.name;
+        return Err(
+            Trouble::no_answer(format!("there is no machine resource called {name}: see `bootimages list`")).into()
+        );
     }
     match options.plan.output {
         Format::Json => output::json(&named)?,
@@ -81,7 +85,11 @@ async fn history(cluster: &ClusterOptions, options: &HistoryOptions) -> Result<O
     let entries: Vec<_> =
         history.entries().values().filter(|entry| wanted(&entry.machine_resource_reference.name)).collect();
     if entries.is_empty() {
-        return Err(Trouble::no_answer("nothing was done to boot images here, or nothing is recorded").into());
+        let whose = options.name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+        return Err(Trouble::no_answer(format!(
+            "no change of a boot image{whose} is recorded: what others than this helper change, it does not record"
+        ))
+        .into());
     }
     match options.output {
         Format::Json => output::json(&entries)?,

@@ -1,19 +1,22 @@
 //! One pass over the machine resources: decide, note what is going to be done, do it, and say how it went.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use jiff::Timestamp;
-use ostler_cluster_core::boot_images::history::{HISTORY, History, Record, Reference};
+use ostler_cluster_core::boot_images::events::{AT_REST, Sight};
+use ostler_cluster_core::boot_images::history::{History, Record, Reference};
 use ostler_cluster_core::boot_images::{
-    self, Cluster, Decision, Gate, Item, Kind, Machine, ShippedImages, capi, conditions,
+    self, Cluster, Decision, Enrolment, Gate, Item, Kind, Machine, Platform, capi, conditions,
 };
-use ostler_cluster_core::skew::{self, Remembered};
+use ostler_cluster_core::skew;
 
-use super::gather::{Gathered, gather};
+use super::gather::{Gathered, gather, machines, templates};
+use super::standing::Standing;
 use super::write::{MAX_TRIES, WriteError, Writer};
 use crate::cli::boot_images::BasisOptions;
 use crate::output;
+use crate::own::Leadership;
 use crate::source::{Live, Source};
 
 /// What a pass is about.
@@ -26,8 +29,43 @@ pub struct Pass<'a> {
     pub basis: &'a BasisOptions,
     /// Only the machine resources of this name.
     pub only: Option<&'a str>,
-    /// What set it off, as conditions say it.
-    pub reason: &'static str,
+    /// Whether we may write, where several stand for it.
+    pub leadership: Option<&'a Leadership>,
+}
+
+/// What is remembered from one pass to the next.
+pub struct Memory {
+    seen: Option<Sight>,
+    /// What set off the last pass that anything set off, as conditions say it.
+    reason: &'static str,
+    /// What was said last of each topic: what stays as it is is said once.
+    told: BTreeMap<String, String>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { seen: None, reason: AT_REST, told: BTreeMap::new() }
+    }
+}
+
+impl Memory {
+    fn see(&mut self, cluster: &Cluster) {
+        let now = Sight::of(cluster);
+        if let Some(event) = self.seen.as_ref().and_then(|before| before.event(&now)) {
+            self.reason = event;
+        }
+        self.seen = Some(now);
+    }
+
+    /// Says something, unless it was the last that was said of the topic. Nothing to say makes the topic new again.
+    pub fn tell(&mut self, topic: &str, words: &str) {
+        if words.is_empty() {
+            self.told.remove(topic);
+        } else if self.told.get(topic).is_none_or(|told| told != words) {
+            output::note(words);
+            self.told.insert(topic.to_owned(), words.to_owned());
+        }
+    }
 }
 
 /// The time now, as annotations and records have it.
@@ -37,8 +75,10 @@ pub fn now() -> String {
 
 impl Pass<'_> {
     /// Does it, and says what came of each machine resource.
-    pub async fn go(&self) -> Result<(Cluster, Vec<Item>)> {
-        let Gathered { cluster, mut history, .. } = gather(self.source, self.basis).await?;
+    pub async fn go(&self, memory: &mut Memory) -> Result<Vec<Item>> {
+        let Gathered { cluster, mut history, notes, .. } = gather(self.source, self.basis).await?;
+        memory.tell("notes", &notes.join("; "));
+        memory.see(&cluster);
         let gate = match (&cluster.version, boot_images::gate(&cluster)) {
             (Ok(None), _) => Gate::Waiting("ClusterVersion version is not there".to_owned()),
             (_, gate) => gate,
@@ -46,33 +86,23 @@ impl Pass<'_> {
         let mut items = boot_images::plan(&cluster, &gate);
         items.retain(|item| self.only.is_none_or(|only| only == item.name));
         if let Gate::Waiting(why) = &gate {
-            output::note(&format!("nothing is changed now: {why}"));
-            return Ok((cluster, items));
+            memory.tell("gate", &format!("nothing is changed now: {why}"));
+            return Ok(items);
         }
-        let writer = self.writer();
-        let time = now();
+        memory.tell("gate", "");
+        let (time, before) = (now(), history.clone());
         self.note(&cluster, &items, &mut history, &time).await?;
-        let mut failed = BTreeSet::new();
-        for item in items.iter_mut().filter(|item| item.decision == Decision::Patch) {
-            let Some(machine) = cluster.machines.iter().find(|machine| is(machine, item)) else { continue };
-            match change(&writer, &cluster, machine, item, &time).await {
-                Ok(()) => done(item),
-                Err(error) => {
-                    failed.insert(machine.key());
-                    item.decision = Decision::Error;
-                    item.reason = error.to_string();
-                }
-            }
+        self.begin(&cluster, &items, memory.reason, &time).await;
+        let undone = self.change_all(&cluster, &mut items, &time).await;
+        if !undone.is_empty() {
+            undone.iter().for_each(|key| history.take_back(key, &before));
+            say_if_wrong(keep(&self.writer(), &cluster, &mut history).await);
         }
-        self.collect(&items).await?;
-        if !failed.is_empty() {
-            failed.iter().for_each(|key| history.take_back(key));
-            self.keep(&mut history).await?;
+        if cluster.with_capi {
+            say_if_wrong(self.collect().await);
         }
-        if self.only.is_none() {
-            self.tell(&cluster, &items, &time).await;
-        }
-        Ok((cluster, items))
+        self.end(&cluster, &items, memory.reason, &time).await;
+        Ok(items)
     }
 
     fn writer(&self) -> Writer {
@@ -81,68 +111,97 @@ impl Pass<'_> {
 
     /// What is going to be done is noted first: what cannot be undone is not begun.
     async fn note(&self, cluster: &Cluster, items: &[Item], history: &mut History, time: &str) -> Result<()> {
-        let shipped: Option<&ShippedImages> = cluster.shipped.as_ref().ok().and_then(Option::as_ref);
+        let shipped = cluster.shipped.as_ref().ok().and_then(Option::as_ref);
         let mut guard = history.guard();
         let mut differs = false;
         for item in items {
             let Some(machine) = cluster.machines.iter().find(|machine| is(machine, item)) else { continue };
             let key = machine.key();
             if !item.enrolled {
-                differs |= history.forget_attempts(&key);
+                differs |= machine.is_looked_after() && history.forget_attempts(&key);
             } else if item.decision == Decision::Patch {
                 let attempt = guard.note(&key, &item.digest);
                 history.add(&key, reference(item), Record::of(item, shipped, time), Some(attempt));
                 differs = true;
             }
         }
-        if differs { self.keep(history).await } else { Ok(()) }
+        if differs { keep(&self.writer(), cluster, history).await } else { Ok(()) }
     }
 
-    async fn keep(&self, history: &mut History) -> Result<()> {
-        self.writer().config_map(HISTORY, serde_json::to_value(history.data()?)?).await?;
-        Ok(())
-    }
-
-    /// Removes templates that nothing refers to any more.
-    async fn collect(&self, items: &[Item]) -> Result<()> {
-        let replaced: Vec<_> = items
-            .iter()
-            .filter(|item| item.decision == Decision::Current)
-            .filter_map(|item| item.template.as_ref())
-            .collect();
-        if replaced.is_empty() {
-            return Ok(());
+    /// Changes what is to be changed, one by one, and says by their keys which were not, after all.
+    async fn change_all(&self, cluster: &Cluster, items: &mut [Item], time: &str) -> BTreeSet<String> {
+        let writer = self.writer();
+        let mut undone = BTreeSet::new();
+        for item in items.iter_mut().filter(|item| item.decision == Decision::Patch) {
+            let Some(machine) = cluster.machines.iter().find(|machine| is(machine, item)) else { continue };
+            let changed = match self.leadership.is_none_or(Leadership::leads) {
+                true => change(&writer, cluster, machine, item, time).await.map_err(|error| error.to_string()),
+                false => Err("the Lease was lost: somebody else goes on".to_owned()),
+            };
+            if !matches!(changed, Ok(true)) {
+                undone.insert(machine.key());
+            }
+            settle(item, changed);
         }
-        let machines = super::gather::machines(self.source).await?;
-        for clone in replaced.into_iter().filter(|clone| capi::is_orphan(&clone.replaces, &machines)) {
-            if let Err(error) = self.writer().remove_replaced(clone).await {
-                output::note(&format!("the template {} is left behind: {error}", clone.replaces));
+        undone
+    }
+
+    /// Removes templates that nothing needs any more, of this pass or of earlier ones.
+    async fn collect(&self) -> Result<()> {
+        let (machines, templates) = (machines(self.source).await?, templates(self.source).await?);
+        for template in capi::orphans(&templates, &machines) {
+            if let Err(error) = self.writer().remove_template(template).await {
+                output::note(&format!("the template {} is left behind: {error}", template.metadata.name));
             }
         }
         Ok(())
     }
 
-    /// Conditions are for others to read; the work is done whether they can be written or not.
-    async fn tell(&self, cluster: &Cluster, items: &[Item], time: &str) {
-        if !matches!(cluster.configuration, Ok(Some(_))) {
-            return;
+    async fn begin(&self, cluster: &Cluster, items: &[Item], reason: &str, time: &str) {
+        if items.iter().any(|item| item.decision == Decision::Patch) {
+            let conditions = vec![conditions::progressing(items, reason)];
+            self.say(cluster, Standing { conditions, ..Standing::default() }, time).await;
         }
-        let shipped = cluster.shipped.as_ref().ok().and_then(Option::as_ref);
-        let version = cluster.version.as_ref().ok().and_then(Option::as_ref);
-        let recorded = shipped.map(|shipped| skew::after_pass(items, shipped, version));
-        let recorded = match recorded {
-            Some(Remembered::Release(release)) => Some(release.to_string()),
-            _ => None,
-        };
-        let conditions = conditions::after(items, self.reason);
-        if let Err(error) = self.writer().status(&conditions, recorded.as_deref(), time).await {
-            output::note(&error.to_string());
+    }
+
+    async fn end(&self, cluster: &Cluster, items: &[Item], reason: &str, time: &str) {
+        let conditions = vec![conditions::progressing(items, reason), conditions::degraded(items, reason)];
+        let operator = cluster.choice().is_some_and(|object| object.status.observed_generation.is_some());
+        let enrolled = cluster.platform().filter(|_| !operator).map(|platform| cluster.enrolment(platform));
+        let enrolled = enrolled.as_ref().map(Enrolment::status);
+        let skew = skew::enforced_after(cluster, items);
+        self.say(cluster, Standing { conditions, enrolled, skew }, time).await;
+    }
+
+    /// The status is for others to read; the work is done whether it can be written or not. A part of the machine resources
+    /// says nothing about all of them.
+    async fn say(&self, cluster: &Cluster, standing: Standing, time: &str) {
+        let managed = cluster.platform().is_some_and(Platform::is_managed);
+        if self.only.is_none() && managed && cluster.choice().is_some() {
+            say_if_wrong(self.writer().status(&standing, time).await.map_err(Into::into));
         }
     }
 }
 
+fn say_if_wrong(done: Result<()>) {
+    if let Err(error) = done {
+        output::note(&format!("{error:#}"));
+    }
+}
+
+/// Writes what was done, or is going to be.
+pub async fn keep(writer: &Writer, cluster: &Cluster, history: &mut History) -> Result<()> {
+    let there: BTreeSet<String> = cluster.machines.iter().map(Machine::key).collect();
+    let written = history.written(|key| there.contains(key))?;
+    history.version = writer.history(&written, &history.version).await?;
+    Ok(())
+}
+
 fn is(machine: &Machine, item: &Item) -> bool {
-    machine.name() == item.name && machine.kind.name() == item.kind && machine.kind.group() == item.api_group
+    machine.name() == item.name
+        && machine.namespace() == item.namespace
+        && machine.kind.name() == item.kind
+        && machine.kind.group() == item.api_group
 }
 
 /// The machine resource of an item, for records.
@@ -150,34 +209,39 @@ pub fn reference(item: &Item) -> Reference {
     Reference { name: item.name.clone(), resource: item.kind.to_owned(), api_group: item.api_group.to_owned() }
 }
 
-fn done(item: &mut Item) {
-    item.decision = Decision::Current;
-    item.reason = format!("its boot image is {} now, and was {}", item.target, item.current);
+/// What is said of a machine resource after it was changed, found to be changed, or neither.
+fn settle(item: &mut Item, changed: Result<bool, String>) {
+    let Item { target, current, .. } = &*item;
+    (item.decision, item.reason) = match changed {
+        Ok(true) => (Decision::Current, format!("its boot image is {target} now, and was {current}")),
+        Ok(false) => (Decision::Current, format!("its boot image is {target}: somebody else was faster")),
+        Err(reason) => (Decision::Error, reason),
+    };
 }
 
-/// Changes one machine resource; where somebody else was faster, looks and decides again.
+/// Changes one machine resource; where somebody else was faster, looks and decides again. Says whether it was us who did it.
 async fn change(
     writer: &Writer,
     cluster: &Cluster,
     machine: &Machine,
     item: &Item,
     time: &str,
-) -> Result<(), WriteError> {
+) -> Result<bool, WriteError> {
     let (mut machine, mut item) = (machine.clone(), item.clone());
     for _ in 0..MAX_TRIES {
         match attempt(writer, &machine, &item, time).await {
             Err(error) if error.is_conflict() => {}
-            ended => return ended,
+            ended => return ended.map(|()| true),
         }
         let what = format!("{} {}", machine.kind.name(), machine.name());
         let Some(fresh) = writer.again(&machine).await? else {
-            return Err(WriteError::Refused { what, code: 404, message: "it is gone".to_owned() });
+            return Err(WriteError::Otherwise { what, reason: "it is gone".to_owned() });
         };
-        let mut decided = boot_images::decide(cluster, &Gate::Open, &fresh);
+        let decided = boot_images::decide(cluster, &Gate::Open, &fresh);
         match decided.decision {
             Decision::Patch => {}
-            Decision::Current => return Ok(()),
-            _ => return Err(WriteError::Refused { what, code: 409, message: std::mem::take(&mut decided.reason) }),
+            Decision::Current => return Ok(false),
+            _ => return Err(WriteError::Otherwise { what, reason: decided.reason }),
         }
         (machine, item) = (fresh, decided);
     }
@@ -272,7 +336,7 @@ mod tests {
         (Writer::new(Client::new(service, "default")), patches)
     }
 
-    async fn changed(conflicts: usize, shown: Value) -> (Result<(), WriteError>, Vec<Value>) {
+    async fn changed(conflicts: usize, shown: Value) -> (Result<bool, WriteError>, Vec<Value>) {
         let cluster = cluster();
         let machine = Machine::new(Kind::MachineSet, object(OLD, "1").into());
         let item = boot_images::decide(&cluster, &Gate::Open, &machine);
@@ -286,7 +350,7 @@ mod tests {
     #[tokio::test]
     async fn somebody_elses_change_is_looked_at_before_trying_again() {
         let (ended, patches) = changed(1, object(OLD, "2")).await;
-        assert!(ended.is_ok(), "{ended:?}");
+        assert!(matches!(ended, Ok(true)), "{ended:?}");
         let versions: Vec<&Value> = patches.iter().map(|patch| &patch["metadata"]["resourceVersion"]).collect();
         assert_eq!(versions, ["1", "2"]);
     }
@@ -294,9 +358,9 @@ mod tests {
     #[tokio::test]
     async fn what_somebody_else_did_already_is_not_done_again() {
         let (ended, patches) = changed(1, object(NEW, "2")).await;
-        assert!(ended.is_ok() && patches.len() == 1, "{ended:?}");
+        assert!(matches!(ended, Ok(false)) && patches.len() == 1, "{ended:?}");
         let (ended, patches) = changed(1, object("projects/mine/global/images/x", "2")).await;
-        assert!(matches!(ended, Err(WriteError::Refused { .. })) && patches.len() == 1, "{ended:?}");
+        assert!(matches!(ended, Err(WriteError::Otherwise { .. })) && patches.len() == 1, "{ended:?}");
     }
 
     #[tokio::test]

@@ -2,10 +2,9 @@
 
 use anstyle::Style;
 use ostler_cluster_core::boot_images::history::Entry;
-use ostler_cluster_core::boot_images::{
-    Cluster, DEFAULT_STREAM, Decision, Enrolment, Gate, Item, Kind, Platform, gate,
-};
+use ostler_cluster_core::boot_images::{Cluster, DEFAULT_STREAM, Decision, Gate, Item, Kind, Platform, Shipment, gate};
 use ostler_cluster_core::objects::condition;
+use ostler_cluster_core::stream_metadata::Architecture;
 use serde::Serialize;
 
 use crate::output::{BAD, CAUTION, FAINT, GOOD, HEADING, Table, printable, styled};
@@ -40,6 +39,7 @@ pub struct Listing<'a> {
     release_version: Option<&'a str>,
     stamp: Option<&'a str>,
     waiting: Option<String>,
+    ships: Vec<Shipment>,
     machine_resources: &'a [Item],
 }
 
@@ -52,18 +52,14 @@ impl<'a> Listing<'a> {
             Gate::Waiting(why) => Some(why),
         };
         Self {
-            platform: platform(cluster).map(Platform::title),
+            platform: cluster.platform().map(Platform::title),
             release_version: shipped.map(|shipped| shipped.release_version.as_str()),
             stamp: shipped.and_then(|shipped| shipped.stamp.as_deref()),
             waiting,
+            ships: cluster.ships(),
             machine_resources: items,
         }
     }
-}
-
-fn platform(cluster: &Cluster) -> Option<Platform> {
-    let infrastructure = cluster.infrastructure.as_ref().ok()?.as_ref()?;
-    Platform::of(infrastructure).ok()
 }
 
 /// What there is, for people.
@@ -79,35 +75,53 @@ pub fn list(cluster: &Cluster, items: &[Item]) -> String {
     if let Some(why) = &listing.waiting {
         say("Nothing is changed now:", Some(why));
     }
-    let configuration = cluster.configuration.as_ref().ok().and_then(Option::as_ref);
-    if let Some(platform) = platform(cluster) {
-        let enrolment = Enrolment::of(configuration, platform);
+    if let Some(platform) = cluster.platform() {
+        let enrolment = cluster.enrolment(platform);
         for kind in [Kind::MachineSet, Kind::ControlPlaneMachineSet] {
             say(&format!("Enrolled {}:", kind.plural()), Some(enrolment.mode(kind)));
         }
     }
-    let conditions = configuration.map(|object| object.status.conditions.as_slice()).unwrap_or_default();
+    let conditions = cluster.choice().map(|object| object.status.conditions.as_slice()).unwrap_or_default();
     for type_ in ["BootImageUpdateProgressing", "BootImageUpdateDegraded"] {
         if let Some(condition) = condition(conditions, type_) {
             say(&format!("{type_}:"), Some(&format!("{} {}", condition.status, condition.message)));
         }
     }
+    if !listing.ships.is_empty() {
+        text.push('\n');
+        text.push_str(&ships(&listing.ships));
+    }
+    text.push('\n');
+    text.push_str(&resources(items));
+    text
+}
+
+/// What the release ships for the platform.
+fn ships(ships: &[Shipment]) -> String {
+    let mut table = Table::new(&["STREAM", "ARCH", "VERSION", "IMAGE"]);
+    for Shipment { stream, architecture, release, image } in ships {
+        table.row(&[stream.as_str(), architecture.rpm(), release, &or_dash(image)]);
+    }
+    table.show()
+}
+
+/// What each machine resource has.
+fn resources(items: &[Item]) -> String {
+    if items.is_empty() {
+        return "There are no machine resources.\n".to_owned();
+    }
     let mut table = Table::new(&["NAME", "KIND", "ARCH", "DECISION", "BOOT IMAGE", "SHOULD BE"]);
     for item in items {
-        let architecture = item.architecture.map_or("-", ostler_cluster_core::stream_metadata::Architecture::rpm);
-        let or_dash = |text: &'_ str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-        table.row(&[
-            item.name.clone(),
-            item.kind.to_owned(),
-            architecture.to_owned(),
-            item.decision.word().to_owned(),
-            or_dash(&item.current),
-            or_dash(&item.target),
-        ]);
+        let architecture = item.architecture.map_or("-", Architecture::rpm);
+        let row = [item.name.as_str(), item.kind, architecture, item.decision.word()];
+        table.row(&[&row[..], &[&or_dash(&item.current), &or_dash(&item.target)]].concat());
         table.colour(3, style(item.decision));
     }
-    text.push_str(&table.show());
-    text
+    table.show()
+}
+
+fn or_dash(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { text.to_owned() }
 }
 
 /// All there is to say about machine resources.
@@ -144,8 +158,9 @@ pub fn explain(cluster: &Cluster, items: &[&Item]) -> String {
         let stream = shipped.stream(DEFAULT_STREAM).ok().and_then(|stream| stream.stream.clone()).unwrap_or_default();
         let about = format!("Boot images are those of release {} (stream {stream}).", shipped.release_version);
         text.push_str(&format!("{}\n", printable(&about)));
-        if shipped.stamp.as_deref().is_some_and(|stamp| stamp != shipped.release_version) {
-            text.push_str("The operator has vouched for those of another release; it no longer minds that.\n");
+        if let Some(stamp) = shipped.stamp.as_deref().filter(|stamp| *stamp != shipped.release_version) {
+            let about = format!("The machine-config operator has stamped them for {stamp}; nothing follows from that.");
+            text.push_str(&format!("{}\n", printable(&about)));
         }
     }
     text

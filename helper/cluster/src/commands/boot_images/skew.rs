@@ -14,7 +14,7 @@ use crate::source::{ReadError, Source};
 /// Says whether boot images are too old.
 pub async fn skew(cluster: &ClusterOptions, options: &SkewOptions) -> Result<Outcome> {
     let source = Source::open(cluster).await?;
-    let Gathered { cluster, nodes, .. } = gather(&source, &BasisOptions::default()).await?;
+    let Gathered { cluster, nodes, notes, .. } = gather(&source, &BasisOptions::default()).await?;
     let known = |read: Result<Option<Provisioning>, ReadError>| match read {
         Err(error) if error.is_unknown_kind() => Ok(None),
         read => read,
@@ -22,7 +22,7 @@ pub async fn skew(cluster: &ClusterOptions, options: &SkewOptions) -> Result<Out
     let provisioning = known(source.get(None, Provisioning::NAME).await)?;
     let pools: Vec<MachineConfigPool> = some(source.list(None).await)?;
     let streams: Vec<OSImageStream> = some(source.list(None).await)?;
-    source.notes().iter().for_each(|note| output::note(note));
+    notes.iter().for_each(|note| output::note(note));
     let pools = Pools { pools: &pools, streams: streams.first() };
     let evaluation = skew::evaluate(&Question {
         configuration: cluster.configuration.as_ref().ok().and_then(Option::as_ref),
@@ -59,6 +59,8 @@ fn show(evaluation: &Evaluation) -> String {
             say(name, &printable(version));
         }
     }
+    let (major, minor) = skew::RHCOS_LIMIT;
+    say("At least:", &format!("OpenShift {}, or RHCOS of RHEL {major}.{minor}", skew::OCP_LIMIT));
     let (style, words) = match evaluation.reading {
         Reading::NotEnforced => (CAUTION, "not enforced"),
         Reading::Pending => (CAUTION, "boot images are being updated, or have not been yet"),

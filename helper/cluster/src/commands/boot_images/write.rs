@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Client, Error};
+use ostler_cluster_core::boot_images::history::{HISTORY, Written};
 use ostler_cluster_core::boot_images::{Machine, StubAdvice, TemplateClone, stub};
-use ostler_cluster_core::objects::{CLUSTER_API_NAMESPACE, Condition, MCO_NAMESPACE, MachineConfiguration};
+use ostler_cluster_core::objects::{CLUSTER_API_NAMESPACE, MCO_NAMESPACE, MachineConfiguration, Whole};
 use serde_json::{Value, json};
 use tokio::time::timeout;
+
+use super::standing::Standing;
 
 /// Longest time of a request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
@@ -22,7 +25,7 @@ pub const MAX_TRIES: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Somebody else has changed the object meanwhile.
-    #[error("{what} has changed meanwhile")]
+    #[error("{what} was changed by somebody else meanwhile: try again")]
     Conflict {
         /// The object.
         what: String,
@@ -36,6 +39,22 @@ pub enum WriteError {
         code: u16,
         /// Its words.
         message: String,
+    },
+    /// The user may not write it.
+    #[error("not allowed to write {what}: {message}; apply packaging/manifests/cluster-helper/rbac-boot-images.yaml")]
+    Forbidden {
+        /// The object.
+        what: String,
+        /// The server's words.
+        message: String,
+    },
+    /// What was read anew is not what was decided on, and another decision comes of it.
+    #[error("{what} was changed by somebody else meanwhile: {reason}")]
+    Otherwise {
+        /// The object.
+        what: String,
+        /// What is decided now.
+        reason: String,
     },
     /// There is no answer.
     #[error("{what} cannot be written: the cluster cannot be reached")]
@@ -57,7 +76,10 @@ impl WriteError {
             Error::Api(status) if status.code == 409 => Self::Conflict { what },
             Error::Api(status) => {
                 let message = status.message.chars().take(512).collect();
-                Self::Refused { what, code: status.code, message }
+                match status.code {
+                    403 => Self::Forbidden { what, message },
+                    code => Self::Refused { what, code, message },
+                }
             }
             // The causes may quote what was sent.
             _ => Self::Unreachable { what },
@@ -94,7 +116,12 @@ impl Writer {
             fields.insert("metadata".to_owned(), json!({"resourceVersion": machine.metadata().resource_version}));
         }
         let what = format!("{} {}", kind.name(), machine.name());
-        answer(&what, api.patch(machine.name(), &PatchParams::default(), &Patch::Merge(patch))).await.map(drop)
+        match answer(&what, api.patch(machine.name(), &PatchParams::default(), &Patch::Merge(patch))).await {
+            Err(WriteError::Refused { code: 404, .. }) => {
+                Err(WriteError::Otherwise { what, reason: "it is gone".to_owned() })
+            }
+            written => written.map(drop),
+        }
     }
 
     /// The machine resource as it is now; nothing where it is gone.
@@ -122,12 +149,15 @@ impl Writer {
         }
     }
 
-    /// Removes the template that another stands in for. One that is gone is as good.
-    pub async fn remove_replaced(&self, clone: &TemplateClone) -> Result<(), WriteError> {
-        let text = |at: &str| clone.create.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let what = format!("{} {}", text("/kind"), clone.replaces);
-        let api = self.templates(text("/apiVersion"), text("/kind"));
-        match answer(&what, api.delete(&clone.replaces, &DeleteParams::default())).await {
+    /// Removes a template as it was read. One that is gone is as good.
+    pub async fn remove_template(&self, template: &Whole) -> Result<(), WriteError> {
+        let (kind, name) = (template.text("/kind"), template.metadata.name.as_str());
+        let what = format!("{kind} {name}");
+        let uid = Some(template.metadata.uid.clone()).filter(|uid| !uid.is_empty());
+        let preconditions = Preconditions { uid, resource_version: None };
+        let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        let api = self.templates(template.text("/apiVersion"), kind);
+        match answer(&what, api.delete(name, &parameters)).await {
             Ok(_) | Err(WriteError::Refused { code: 404, .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -143,11 +173,12 @@ impl Writer {
         let what = format!("secret {}", advice.secret);
         let secret = answer(&what, api.get(&advice.secret)).await?;
         let version = secret.metadata.resource_version.clone();
+        let otherwise = |reason: String| WriteError::Otherwise { what: what.clone(), reason };
         let raw = serde_json::to_value(secret).unwrap_or_default();
-        let fresh = ostler_cluster_core::objects::read(raw).ok();
+        let secret = ostler_cluster_core::objects::read(raw).map_err(|error| otherwise(error.to_string()))?;
         // Its config may have been raised meanwhile, for another machine resource that shares it.
-        let checked = fresh.map(|secret| stub::check(&secret, &[&advice.key]));
-        let Some(Ok(Some(fresh))) = checked else { return Ok(()) };
+        let fresh = stub::check(&secret, &[&advice.key]).map_err(|error| otherwise(error.to_string()))?;
+        let Some(fresh) = fresh else { return Ok(()) };
         let annotations = json!({stub::UPGRADED_TO: fresh.to, stub::UPGRADED_AT: time});
         let patch = json!({
             "metadata": {"resourceVersion": version, "annotations": annotations},
@@ -156,32 +187,34 @@ impl Writer {
         answer(&what, api.patch(&advice.secret, &PatchParams::default(), &Patch::Merge(patch))).await.map(drop)
     }
 
-    /// Writes the data of a ConfigMap of the machine-config operator's namespace, which is made where there is none.
-    pub async fn config_map(&self, name: &str, data: Value) -> Result<(), WriteError> {
+    /// Writes what was done to boot images over what was read of it, and says which version that is now.
+    pub async fn history(&self, written: &Written, version: &str) -> Result<String, WriteError> {
         let api = self.api("v1", "ConfigMap", "configmaps", Some(MCO_NAMESPACE));
-        let what = format!("ConfigMap {name}");
-        let patch = Patch::Merge(json!({"data": data}));
-        match answer(&what, api.patch(name, &PatchParams::default(), &patch)).await {
-            Err(WriteError::Refused { code: 404, .. }) => {
-                let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
-                    "metadata": {"name": name, "namespace": MCO_NAMESPACE}, "data": data});
-                let object = serde_json::from_value::<DynamicObject>(object);
-                let object = object.map_err(|_| WriteError::Unreachable { what: what.clone() })?;
-                answer(&what, api.create(&PostParams::default(), &object)).await.map(drop)
-            }
-            written => written.map(drop),
-        }
+        let what = format!("ConfigMap {HISTORY}");
+        let object = if version.is_empty() {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"name": HISTORY, "namespace": MCO_NAMESPACE}, "data": written.data});
+            let object = serde_json::from_value::<DynamicObject>(object);
+            let object = object.map_err(|_| WriteError::Unreachable { what: what.clone() })?;
+            answer(&what, api.create(&PostParams::default(), &object)).await?
+        } else {
+            let mut data: serde_json::Map<String, Value> =
+                written.dropped.iter().map(|key| (key.clone(), Value::Null)).collect();
+            data.extend(written.data.iter().map(|(key, text)| (key.clone(), text.as_str().into())));
+            let patch = Patch::Merge(json!({"metadata": {"resourceVersion": version}, "data": data}));
+            answer(&what, api.patch(HISTORY, &PatchParams::default(), &patch)).await?
+        };
+        Ok(object.metadata.resource_version.unwrap_or_default())
     }
 
-    /// Puts conditions, and the release that boot images are of, into the status of the `MachineConfiguration`. The rest of
-    /// it is others'.
-    pub async fn status(&self, conditions: &[Condition], recorded: Option<&str>, time: &str) -> Result<(), WriteError> {
+    /// Puts what is ours to say into the status of the `MachineConfiguration`. The rest of it is others'.
+    pub async fn status(&self, standing: &Standing, time: &str) -> Result<(), WriteError> {
         let api = self.api("operator.openshift.io/v1", "MachineConfiguration", "machineconfigurations", None);
         let what = "MachineConfiguration cluster";
         for _ in 0..MAX_TRIES {
             let object = answer(what, api.get(MachineConfiguration::NAME)).await?;
             let version = object.metadata.resource_version.clone();
-            let Some(mut status) = status_patch(&object.data, conditions, recorded, time) else { return Ok(()) };
+            let Some(mut status) = standing.patch(&object.data, time) else { return Ok(()) };
             if let Some(fields) = status.as_object_mut() {
                 fields.insert("metadata".to_owned(), json!({"resourceVersion": version}));
             }
@@ -195,69 +228,10 @@ impl Writer {
     }
 }
 
-/// A merge patch of the status; nothing where it says all of it already.
-fn status_patch(object: &Value, conditions: &[Condition], recorded: Option<&str>, time: &str) -> Option<Value> {
-    let there = object.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut all = there.clone();
-    for condition in conditions {
-        let Ok(mut new) = serde_json::to_value(condition) else { continue };
-        let old = there.iter().find(|old| old.get("type").and_then(Value::as_str) == Some(&condition.type_));
-        let same = old.is_some_and(|old| old.get("status") == new.get("status"));
-        let since = old.filter(|_| same).and_then(|old| old.get("lastTransitionTime")).cloned();
-        if let Some(fields) = new.as_object_mut() {
-            fields.insert("lastTransitionTime".to_owned(), since.unwrap_or_else(|| time.into()));
-        }
-        all.retain(|old| old.get("type").and_then(Value::as_str) != Some(&condition.type_));
-        all.push(new);
-    }
-    let by_type = |value: &Value| value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let sorted = |mut list: Vec<Value>| {
-        list.sort_by_key(by_type);
-        list
-    };
-    let mut status = serde_json::Map::new();
-    if sorted(all.clone()) != sorted(there) {
-        status.insert("conditions".to_owned(), all.into());
-    }
-    let skew = object.pointer("/status/bootImageSkewEnforcementStatus");
-    let automatic = skew.and_then(|skew| skew.get("mode")?.as_str()) == Some("Automatic");
-    let known = skew.and_then(|skew| skew.pointer("/automatic/ocpVersion")?.as_str());
-    if let Some(recorded) = recorded.filter(|recorded| automatic && known != Some(recorded)) {
-        let skew = json!({"automatic": {"ocpVersion": recorded, "rhcosVersion": null}});
-        status.insert("bootImageSkewEnforcementStatus".to_owned(), skew);
-    }
-    (!status.is_empty()).then(|| json!({"status": status}))
-}
-
 async fn answer<T>(what: &str, request: impl Future<Output = Result<T, Error>>) -> Result<T, WriteError> {
     match timeout(REQUEST_LIMIT, request).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(WriteError::new(what, error)),
         Err(_) => Err(WriteError::Unreachable { what: what.to_owned() }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn condition(type_: &str, status: &str) -> Condition {
-        Condition { type_: type_.to_owned(), status: status.to_owned(), ..Condition::default() }
-    }
-
-    #[test]
-    fn only_our_conditions_are_written_and_only_when_they_differ() {
-        let others = json!({"type": "Other", "status": "True", "lastTransitionTime": "then"});
-        let object = json!({"status": {"conditions": [others],
-            "bootImageSkewEnforcementStatus": {"mode": "Automatic", "automatic": {"ocpVersion": "4.12.0"}}}});
-        let patch = status_patch(&object, &[condition("A", "True")], Some("4.21.0"), "now").unwrap();
-        assert_eq!(patch["status"]["conditions"][0], others);
-        assert_eq!(patch["status"]["conditions"][1]["lastTransitionTime"], "now");
-        assert_eq!(patch["status"]["bootImageSkewEnforcementStatus"]["automatic"]["ocpVersion"], "4.21.0");
-        let object = json!({"status": patch["status"]});
-        assert_eq!(status_patch(&object, &[condition("A", "True")], Some("4.21.0"), "later"), None);
-        let flipped = status_patch(&object, &[condition("A", "False")], Some("4.22.0"), "later").unwrap();
-        assert_eq!(flipped["status"]["conditions"][1]["lastTransitionTime"], "later");
-        assert_eq!(flipped["status"].get("bootImageSkewEnforcementStatus"), None);
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
     let ami = text(spec, "/ami/id")?;
     if ami.is_empty() {
         return Err(Verdict::Skipped(
-            "it names its image by something else than an AMI id, as the installer does for an image it copied"
+            "it names its image by something else than ami.id, as the installer does for an image that it copied: update \
+             it by hand"
                 .to_owned(),
         ));
     }
@@ -39,8 +40,8 @@ pub(in super::super) fn assess_ami(
     if !request.known.has(ami) {
         return Err(Verdict::Skipped(format!(
             "{ami} is in no stream metadata at hand: it may be somebody's own, or of the AWS Marketplace. Only AWS can \
-             say (owner 531415883065 publishes RHCOS, owner 679593333241 is the Marketplace); name lists of known AMIs \
-             with --known"
+             say whose it is (aws ec2 describe-images --image-ids {ami}: owner 531415883065 publishes RHCOS, owner \
+             679593333241 is the Marketplace). If it is RHCOS, name it in a file with --known; else update it by hand"
         )));
     }
     let (leaf, before) = leaf(&target);
@@ -55,9 +56,20 @@ pub(in super::super) fn target(request: &Request, region: &str) -> Result<(Strin
     let image: Option<&RegionImage> = regions.and_then(|regions| regions.region(region));
     let name = image.and_then(|image| image.image.clone()).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| {
-        format!("the stream has no {} AMI in the region {region}: copy one there by hand", architecture.rpm())
+        let architecture = architecture.rpm();
+        format!("the stream has no {architecture} AMI in the region {region}: copy one there, and name it by hand")
     })?;
     Ok((name, image.and_then(|image| image.release.clone()).unwrap_or_default()))
+}
+
+/// As people write it.
+pub(super) fn told(spec: &Value) -> String {
+    let field = |pointer: &str| spec.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match (field("/ami/id").or_else(|| field("/ami/arn")), spec.pointer("/ami/filters")) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(Value::Array(filters))) if !filters.is_empty() => "(by filters)".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Only one way of naming an image may be used: the others have to go.

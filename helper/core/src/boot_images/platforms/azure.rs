@@ -74,10 +74,14 @@ pub(in super::super) fn target(
     variant: Variant,
     second: bool,
 ) -> Result<AzureImage, Verdict> {
-    let marketplace = images.rhel_coreos_extensions.as_ref().and_then(|extensions| extensions.marketplace.as_ref());
-    let Some(marketplace) = marketplace.and_then(|marketplace| marketplace.azure.as_ref()) else {
+    let extensions = images.rhel_coreos_extensions.as_ref();
+    let extensions = extensions.ok_or("the stream has no rhel-coreos-extensions, and so nothing for Azure")?;
+    let marketplace = extensions.marketplace.as_ref().and_then(|marketplace| marketplace.azure.as_ref());
+    let Some(marketplace) = marketplace else {
         return Err(Verdict::Skipped(
-            "the stream has no images in the Azure marketplace, as that of OKD has none".to_owned(),
+            "the stream has no images in the Azure marketplace, as that of OKD has none: name an image of this release \
+             in it by hand"
+                .to_owned(),
         ));
     };
     let images = variant.images(marketplace);
@@ -99,8 +103,11 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
         false => Some(Variant::Free),
         true => Variant::of(publisher, offer),
     };
-    let unknown =
-        || format!("its image is of the publisher {publisher:?} with the offer {offer:?}, which is none of Red Hat's");
+    let unknown = || {
+        format!(
+            "its image is of the publisher {publisher:?} with the offer {offer:?}, which is none of Red Hat's: update it by hand"
+        )
+    };
     let variant = variant.ok_or_else(unknown)?;
     let second = match (uploaded.is_empty(), field("type")?) {
         (false, _) => uploaded.contains("gen2"),
@@ -110,7 +117,13 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
     let images = request.stream.architecture(request.architecture);
     let images = images.ok_or_else(|| super::no_architecture(request.architecture))?;
     let image = target(images, variant, second)?;
-    compare(spec, &wanted(&image, variant))
+    compare(spec, &wanted(&image, variant), release(images, &image))
+}
+
+/// The version of the OS in an image. The marketplace has versions of its own.
+pub(in super::super) fn release(images: &ArchitectureImages, image: &AzureImage) -> String {
+    let artifacts = images.artifacts("azure").and_then(|artifacts| artifacts.release.clone());
+    artifacts.or_else(|| image.version.clone()).unwrap_or_default()
 }
 
 /// Neither counts as a machine resource whose boot image is behind.
@@ -132,7 +145,7 @@ fn wanted(image: &AzureImage, variant: Variant) -> Value {
     })
 }
 
-fn compare(spec: &Value, wanted: &Value) -> Result<Change, Verdict> {
+fn compare(spec: &Value, wanted: &Value, release: String) -> Result<Change, Verdict> {
     let mut same = true;
     for name in FIELDS {
         same &= text(spec, &format!("/image/{name}"))? == wanted.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -141,7 +154,6 @@ fn compare(spec: &Value, wanted: &Value) -> Result<Change, Verdict> {
         return Err(Verdict::Current { image: told(wanted) });
     }
     let before = spec.get("image").cloned().unwrap_or_default();
-    let release = text(wanted, "/version")?.to_owned();
     let leaf = json!({"image": replaced(&before, wanted)});
     Ok(Change { leaf, current: told(&before), before, target: told(wanted), release })
 }
@@ -159,11 +171,14 @@ fn replaced(there: &Value, wanted: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// As `az` writes images.
-fn told(image: &Value) -> String {
+/// As `az` writes images; empty where there is none.
+pub(super) fn told(image: &Value) -> String {
     let field = |name: &str| image.get(name).and_then(Value::as_str).unwrap_or_default();
     match field("resourceID") {
-        "" => ["publisher", "offer", "sku", "version"].map(field).join(":"),
+        "" => match ["publisher", "offer", "sku", "version"].map(field).join(":").as_str() {
+            ":::" => String::new(),
+            image => image.to_owned(),
+        },
         uploaded => uploaded.to_owned(),
     }
 }

@@ -28,31 +28,36 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
     let disks = disks(spec)?;
     let (target, release) = target(request.stream, request.architecture)?;
     let mut changed = disks.to_vec();
-    let mut before = None;
-    for disk in &mut changed {
+    let mut before = vec![Value::Null; disks.len()];
+    let mut current = None;
+    for (disk, before) in changed.iter_mut().zip(&mut before) {
         let Some(image) = boot_image(disk)?.map(ToOwned::to_owned) else { continue };
         if image == target {
             continue;
         }
         if !image.starts_with(OFFICIAL) {
             return Err(Verdict::Skipped(format!(
-                "its boot image {image:?} is not one that Red Hat publishes ({OFFICIAL})"
+                "its boot image {image:?} is not one that Red Hat publishes ({OFFICIAL}): update it by hand"
             )));
         }
         set_image(disk, &target);
-        before.get_or_insert(image);
+        *before = Value::from(image.as_str());
+        current.get_or_insert(image);
     }
-    let Some(current) = before else { return Err(Verdict::Current { image: target }) };
-    let before = Value::String(current.clone());
-    Ok(Change { leaf: json!({"disks": changed}), before, current, target, release })
+    let Some(current) = current else { return Err(Verdict::Current { image: target }) };
+    Ok(Change { leaf: json!({"disks": changed}), before: before.into(), current, target, release })
 }
 
+/// The record has an image for every disk that was changed, and null for the others.
 pub(super) fn restored(spec: &Value, before: &Value) -> Result<Option<Value>, String> {
-    let image = before.as_str().ok_or("the record of its boot image is no name of an image")?;
+    let images = before.as_array().ok_or("the record of its boot image names no images of disks")?;
     let disks = disks(spec)?;
+    if images.len() != disks.len() {
+        return Err("it has more or fewer disks than when its boot image was recorded: put it back by hand".to_owned());
+    }
     let mut changed = disks.to_vec();
-    for disk in &mut changed {
-        if boot_image(disk)?.is_some() {
+    for (disk, image) in changed.iter_mut().zip(images) {
+        if let (Some(_), Some(image)) = (boot_image(disk)?, image.as_str()) {
             set_image(disk, image);
         }
     }
@@ -61,7 +66,14 @@ pub(super) fn restored(spec: &Value, before: &Value) -> Result<Option<Value>, St
 
 pub(super) fn noted(spec: &Value) -> Value {
     let disks = disks(spec).unwrap_or_default();
-    disks.iter().find_map(|disk| boot_image(disk).ok().flatten()).map(Value::from).unwrap_or_default()
+    let image = |disk| boot_image(disk).ok().flatten().map(Value::from).unwrap_or_default();
+    disks.iter().map(image).collect()
+}
+
+/// As people write it: that of the first disk that machines boot from.
+pub(super) fn told(spec: &Value) -> String {
+    let disks = disks(spec).unwrap_or_default();
+    disks.iter().find_map(|disk| boot_image(disk).ok().flatten()).unwrap_or_default().to_owned()
 }
 
 fn disks(spec: &Value) -> Result<&[Value], String> {

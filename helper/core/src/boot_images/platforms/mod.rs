@@ -15,9 +15,9 @@ use crate::objects::Infrastructure;
 use crate::stream_metadata::{Architecture, StreamMetadata};
 
 pub(super) use aws::{assess_ami, target as aws_target};
-pub(super) use azure::{Variant, target as azure_target};
+pub(super) use azure::{Variant, release as azure_release, target as azure_target};
 pub(super) use gcp::{OFFICIAL as GCP_OFFICIAL, target as gcp_target};
-pub(super) use reports::unmanaged;
+pub(super) use reports::{shipped, unmanaged};
 
 /// What a rule needs to know.
 #[derive(Clone, Copy)]
@@ -61,6 +61,16 @@ pub fn noted(platform: Platform, spec: &Value) -> Value {
         Platform::Aws => spec.get("ami").cloned().unwrap_or_default(),
         Platform::Azure => spec.get("image").cloned().unwrap_or_default(),
         _ => Value::Null,
+    }
+}
+
+/// The boot image that a provider spec names, as people write it; empty where it cannot be told.
+pub(super) fn told(platform: Platform, spec: &Value) -> String {
+    match platform {
+        Platform::Gcp => gcp::told(spec),
+        Platform::Aws => aws::told(spec),
+        Platform::Azure | Platform::AzureStack => azure::told(spec.get("image").unwrap_or(&Value::Null)),
+        _ => reports::told(spec),
     }
 }
 

@@ -77,8 +77,32 @@ fn who_has_the_say_is_respected() {
     }
     cluster.with_capi = false;
     assert_eq!(judged(&cluster, &capi).decision, Decision::Ignored);
-    assert!(
-        super::super::capi::is_orphan("other", &cluster.machines)
-            && !super::super::capi::is_orphan("worker-a", &cluster.machines)
-    );
+}
+
+#[test]
+fn templates_go_when_others_stand_in_for_them_and_nothing_uses_them() {
+    let cluster = cluster_with("GCP", "GCPMachineTemplate", json!({"image": GCP_OLD}));
+    let set = machine(Kind::ClusterMachineSet, "GCPMachineTemplate");
+    let item = judged(&cluster, &set);
+    let first = Whole::from(item.template.unwrap().create);
+    let patched = Machine::new(set.kind, merge::applied(&set.object.raw, &item.patch.unwrap()).into());
+    let follower = edited(&set, "/metadata/name", "old-revision".into());
+    let made = first.metadata.name.as_str();
+    let names = |templates: &[Whole], machines: &[Machine]| -> Vec<String> {
+        let orphans = super::super::capi::orphans(templates, machines);
+        orphans.into_iter().map(|template| template.metadata.name.clone()).collect()
+    };
+    let (original, mut templates) = (cluster.templates[0].clone(), vec![cluster.templates[0].clone(), first.clone()]);
+    assert_eq!(names(&templates, std::slice::from_ref(&set)), [made], "it was made in vain");
+    assert_eq!(names(&templates, &[patched.clone(), follower.clone()]), [""; 0], "both are in use");
+    assert_eq!(names(&templates, std::slice::from_ref(&patched)), ["worker-a"]);
+    // A second change, while the first template is still in use by somebody.
+    let leaf = json!({"image": "newer"});
+    let (second, patch) = super::super::capi::cloned(&patched, &first, &leaf);
+    let latest = Machine::new(set.kind, merge::applied(&patched.object.raw, &patch).into());
+    templates.push(Whole::from(second.create));
+    assert_eq!(names(&templates, &[latest.clone(), follower]), [made]);
+    assert_eq!(names(&templates, std::slice::from_ref(&latest)), ["worker-a", made]);
+    let stranger = edited(&set, "/spec/template/spec/infrastructureRef/name", "other".into());
+    assert_eq!(names(&[original], &[stranger]), [""; 0], "nobody stands in for it");
 }

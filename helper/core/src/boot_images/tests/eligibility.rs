@@ -35,7 +35,7 @@ fn obstacles_are_met_in_order() {
         (authority(&plain, "Migrating"), Decision::Ignored, "authoritativeAPI Migrating"),
         (authority(&plain, "MachineAPI"), Decision::Patch, "should be"),
         (edited(&plain, "/metadata/namespace", "elsewhere".into()), Decision::Ignored, "namespace"),
-        (edited(&plain, "/metadata/labels", json!({"a": 3})), Decision::Error, "metadata"),
+        (edited(&plain, "/metadata/labels", json!({"a": 3})), Decision::Error, "metadata.labels.a is of another type"),
         (edited(&plain, "/spec/template/spec/providerSpec/value", Value::Null), Decision::Error, "no provider spec"),
         (edited(&plain, "/spec/template/spec/providerSpec", json!({"value": 3})), Decision::Error, "no object"),
     ] {
@@ -80,6 +80,12 @@ fn what_is_in_force_decides_who_is_enrolled() {
         (status(managers("None", Value::Null)), Decision::Ignored),
         (status(managers("Partial", json!({}))), Decision::Patch),
         (status(managers("Partial", Value::Null)), Decision::Ignored),
+        (
+            status(json!({"machineManagers": [{"resource": "machinesets", "apiGroup": "machine.openshift.io",
+                "selection": {"mode": "Partial"}}]})),
+            Decision::Error,
+        ),
+        (status(managers("Partial", json!({"matchLabels": {"zone": "no value"}}))), Decision::Error),
         (status(managers("Partial", json!({"matchLabels": {"zone": "a"}}))), Decision::Patch),
         (status(managers("Partial", json!({"matchLabels": {"zone": "b"}}))), Decision::Ignored),
         (status(managers("Partial", expression("In", json!(["a", "b"])))), Decision::Patch),
@@ -133,11 +139,42 @@ fn the_control_plane_has_to_be_asked_for() {
     assert_eq!(custom.decision, Decision::Skipped);
     assert_eq!(
         conditions::Tally::of(&[custom], Kind::ControlPlaneMachineSet),
-        conditions::Tally { total: 1, skipped: 0, errors: 0 }
+        conditions::Tally { total: 1, ..conditions::Tally::default() }
     );
     let mut vsphere = super::cluster("VSphere");
     vsphere.configuration = cluster.configuration.clone();
     assert_eq!(told(&vsphere, &control_plane(GCP_OLD)).0, Decision::Ignored);
+}
+
+#[test]
+fn what_was_written_from_here_does_not_outlast_the_administrators_choice() {
+    let (all, none) = (managers("All", Value::Null), managers("None", Value::Null));
+    let mut cluster = cluster("GCP");
+    for (mode, seen, expected) in [
+        (Mode::Observe, None, Decision::Patch),
+        (Mode::Own, None, Decision::Ignored),
+        (Mode::Own, Some(1), Decision::Patch),
+    ] {
+        cluster.mode = mode;
+        let status = json!({"managedBootImagesStatus": all, "observedGeneration": seen});
+        opted(&mut cluster, json!({"managedBootImages": none}), status);
+        assert_eq!(told(&cluster, &gcp(GCP_OLD)).0, expected, "{mode:?} {seen:?}");
+    }
+    cluster.mode = Mode::Own;
+    opted(&mut cluster, json!({}), json!({}));
+    let status = serde_json::to_value(cluster.enrolment(Platform::Gcp).status()).unwrap();
+    let entry = |resource: &str, mode: &str| json!({"resource": resource, "apiGroup": "machine.openshift.io", "selection": {"mode": mode}});
+    let usual = [entry("machinesets", "All"), entry("controlplanemachinesets", "None")];
+    assert_eq!(status, json!({"machineManagers": usual}));
+}
+
+#[test]
+fn objects_of_the_same_name_elsewhere_are_told_apart() {
+    let mut cluster = cluster("GCP");
+    cluster.machines = vec![edited(&gcp(GCP_OLD), "/metadata/namespace", "elsewhere".into()), gcp(GCP_OLD)];
+    let items = plan(&cluster, &Gate::Open);
+    let found: Vec<(&str, Decision)> = items.iter().map(|item| (item.namespace.as_str(), item.decision)).collect();
+    assert_eq!(found, [("elsewhere", Decision::Ignored), ("openshift-machine-api", Decision::Patch)]);
 }
 
 #[test]
@@ -247,6 +284,8 @@ fn somebody_who_puts_the_old_image_back_each_time_wins_after_three() {
     }
     let (decided, reason) = told(&cluster, &machine);
     assert!(decided == Decision::Error && reason.contains("three times"), "{reason}");
+    let scaled = edited(&machine, "/spec/replicas", 9.into());
+    assert_eq!(told(&cluster, &scaled).0, Decision::Error, "who scales it does not make it another change");
     let other = edited(&machine, "/spec/template/spec/providerSpec/value/machineType", "n2-standard-8".into());
     assert_eq!(told(&cluster, &other).0, Decision::Patch);
 }
@@ -279,7 +318,8 @@ fn conditions_count_what_is_enrolled() {
     let items = plan(&whole, &Gate::Open);
     let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "cluster"]);
-    let [progressing, degraded] = conditions::after(&items, "ClusterVersionStable");
+    let reason = "ClusterVersionStable";
+    let (progressing, degraded) = (conditions::progressing(&items, reason), conditions::degraded(&items, reason));
     assert!(
         progressing.message.starts_with(
             "Reconciled 1 of 3 MAPI MachineSets (1 skipped) | Reconciled 0 of 0 ControlPlaneMachineSets | "
@@ -293,5 +333,14 @@ fn conditions_count_what_is_enrolled() {
             && degraded.message.contains("Error(s): MachineSet c: disks"),
         "{}",
         degraded.message
+    );
+    whole.machines.push(named(gcp(GCP_OLD), "d"));
+    let items = plan(&whole, &Gate::Open);
+    let progressing = conditions::progressing(&items, reason);
+    assert_eq!(progressing.status, "True", "something is still to be changed");
+    assert!(
+        progressing.message.starts_with("Reconciled 1 of 4 MAPI MachineSets (1 skipped)"),
+        "{}",
+        progressing.message
     );
 }

@@ -171,7 +171,7 @@ fn azure_sends_what_differs_and_knows_its_limits() {
 #[test]
 fn azure_without_a_marketplace_is_left_to_people() {
     for (images, expected) in [
-        (json!({}), Decision::Skipped),
+        (json!({}), Decision::Error),
         (json!({"rhel-coreos-extensions": {}}), Decision::Skipped),
         (json!({"rhel-coreos-extensions": {"marketplace": {}}}), Decision::Skipped),
         (json!({"rhel-coreos-extensions": {"marketplace": {"azure": {}}}}), Decision::Error),
@@ -185,24 +185,61 @@ fn azure_without_a_marketplace_is_left_to_people() {
     }
 }
 
+/// Platform, provider spec, the boot image in it, and a step that has to be told.
+fn by_hand() -> [(&'static str, Value, &'static str, &'static str); 10] {
+    let openstack = "download https://m/o.qcow2.gz (9.6.20260101-0), sha256 cd";
+    let metal = "download https://m/m.iso (9.6.20260101-0), sha256 12";
+    let nutanix = "download https://m/n.qcow2 (9.6.20260101-0), sha256 ef";
+    [
+        ("VSphere", json!({"template": "c1-rhcos"}), "c1-rhcos", "download https://m/x.ova, sha256 ab"),
+        ("OpenStack", json!({"image": "rhcos-old"}), "rhcos-old", openstack),
+        ("OpenStack", json!({"image": "", "rootVolume": {"sourceUUID": "root-old"}}), "root-old", openstack),
+        ("Nutanix", json!({"image": {"type": "name", "name": "n-old"}}), "n-old", nutanix),
+        ("IBMCloud", json!({"image": "c1-rhcos"}), "c1-rhcos", "in eu-de: import o.qcow2.gz from the bucket b"),
+        ("PowerVS", json!({"image": {"name": "p-old"}}), "p-old", "in syd: import p.ova.gz from the bucket pb"),
+        ("BareMetal", json!({"image": {"url": "http://x/y.qcow2"}}), "http://x/y.qcow2", metal),
+        ("None", json!({}), "", metal),
+        ("AlibabaCloud", json!({"imageId": "m-old"}), "m-old", "in cn-beijing: use m-new"),
+        ("KubeVirt", json!({}), "", "import the container disk q/disk@sha256:1"),
+    ]
+}
+
 #[test]
-fn other_platforms_are_reported_with_what_to_do() {
-    for (platform, decision, step) in [
-        ("VSphere", Decision::Skipped, "download https://m/x.ova, sha256 ab"),
-        ("OpenStack", Decision::Ignored, "download https://m/o.qcow2.gz (9.6.20260101-0), sha256 cd"),
-        ("Nutanix", Decision::Ignored, "download https://m/n.qcow2 (9.6.20260101-0), sha256 ef"),
-        ("IBMCloud", Decision::Ignored, "in eu-de: import o.qcow2.gz from the bucket b"),
-    ] {
-        let item = judged(&cluster(platform), &set(json!({"template": "c1-rhcos", "workspace": {"server": "v"}})));
-        assert_eq!((item.decision, item.steps[0].as_str()), (decision, step), "{platform}: {}", item.reason);
+fn other_platforms_are_reported_with_what_there_is_and_what_to_do() {
+    for (platform, spec, current, step) in by_hand() {
+        let item = judged(&cluster(platform), &set(spec));
+        let decision = if platform == "VSphere" { Decision::Skipped } else { Decision::Ignored };
+        assert_eq!((item.decision, item.current.as_str()), (decision, current), "{platform}: {}", item.reason);
+        assert!(item.steps.iter().any(|told| told == step), "{platform}: {:?}", item.steps);
+        let version = (item.release.as_str(), item.target.as_str());
+        assert_eq!(version, ("9.6.20260101-0", "RHCOS 9.6.20260101-0"), "{platform}");
         assert!(item.patch.is_none());
     }
-    for platform in ["BareMetal", "PowerVS", "None", "External"] {
-        assert_eq!(judged(&cluster(platform), &set(json!({}))).decision, Decision::Ignored, "{platform}");
+    for platform in ["External", "EquinixMetal", "oVirt"] {
+        let item = judged(&cluster(platform), &set(json!({})));
+        assert!(item.decision == Decision::Ignored && !item.steps.is_empty(), "{platform}: {}", item.reason);
     }
     for platform in ["Moon", ""] {
         assert_eq!(judged(&cluster(platform), &set(json!({}))).decision, Decision::Error, "{platform}");
     }
+}
+
+#[test]
+fn vsphere_finds_the_template_by_name_or_failure_domain() {
+    let mut cluster = cluster("VSphere");
+    let domains = json!({"spec": {"platformSpec": {"vsphere": {"failureDomains": [
+        {"name": "east", "server": "v", "topology": {"datacenter": "d", "datastore": "/d/datastore/s"}}]}}},
+        "status": {"infrastructureName": "c1-abcde", "platformStatus": {"type": "VSphere"}}});
+    cluster.infrastructure = Ok(Some(read(domains).unwrap()));
+    let spec = |datacenter: &str| {
+        set(json!({"workspace": {"server": "v", "datacenter": datacenter, "datastore": "/d/datastore/s"}}))
+    };
+    let found = judged(&cluster, &spec("d"));
+    assert!(found.decision == Decision::Skipped && found.reason.contains("c1-abcde-rhcos-east"), "{}", found.reason);
+    assert_eq!(judged(&cluster, &spec("elsewhere")).decision, Decision::Error);
+    let bare = json!({"status": {"platformStatus": {"type": "VSphere"}}});
+    cluster.infrastructure = Ok(Some(read(bare).unwrap()));
+    assert_eq!(judged(&cluster, &spec("d")).decision, Decision::Ignored);
 }
 
 #[test]
@@ -221,6 +258,23 @@ fn a_boot_image_can_be_put_back_by_its_record() {
         let patch = restored(known, &after, item.before.as_ref().unwrap()).unwrap().unwrap();
         assert_eq!(&merge::applied(&after, &patch), before, "{platform}");
         assert_eq!(restored(known, before, item.before.as_ref().unwrap()).unwrap(), None);
+        assert_eq!(restored(known, before, &noted(known, before)).unwrap(), None);
         assert!(restored(known, before, &Value::Null).is_err());
     }
+}
+
+#[test]
+fn every_disk_gets_its_own_image_back() {
+    let cluster = cluster("GCP");
+    let older = "projects/rhcos-cloud/global/images/older";
+    let disks = json!([{"boot": true, "image": GCP_OLD}, {"boot": false}, {"boot": true, "image": older},
+        {"boot": true, "image": GCP_TARGET}]);
+    let machine = set(json!({"disks": disks}));
+    let item = judged(&cluster, &machine);
+    let after = merge::applied(machine.provider_spec().unwrap(), &leaf(&item));
+    let record = item.before.unwrap();
+    let patch = restored(Platform::Gcp, &after, &record).unwrap().unwrap();
+    assert_eq!(patch["disks"], disks);
+    let fewer = json!({"disks": [{"boot": true, "image": GCP_TARGET}]});
+    assert!(restored(Platform::Gcp, &fewer, &record).unwrap_err().contains("more or fewer disks"));
 }
