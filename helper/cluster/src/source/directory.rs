@@ -40,10 +40,11 @@ impl Directory {
         Ok(Self { scan: scan::scan(path, bounds)?, state: Mutex::default() })
     }
 
-    /// All objects of a kind. A dump does not say which kinds the cluster knew, so an unknown one has no objects.
+    /// All objects of a kind. A dump does not say which kinds the cluster knew, so an unknown one has no objects. Files that
+    /// people write by hand often leave the namespace out: such an object may be of any.
     pub fn list<T: Resource>(&self, namespace: Option<&str>) -> Result<Vec<T>, ReadError> {
         let objects = self.objects::<T>();
-        let wanted = |in_: &str| !T::NAMESPACED || namespace.is_none_or(|namespace| namespace == in_);
+        let wanted = |in_: &str| !T::NAMESPACED || in_.is_empty() || namespace.is_none_or(|namespace| namespace == in_);
         objects.iter().filter(|((in_, _), _)| wanted(in_)).map(|(_, object)| typed(object)).collect()
     }
 

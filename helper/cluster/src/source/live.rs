@@ -8,11 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use kube::Client;
 use kube::api::{GetParams, ListParams};
+use kube::client::{Body, ClientBuilder};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request, Resource as _};
 use ostler_cluster_core::objects::{self, Resource};
 use serde_json::Value;
 use tokio::time::timeout;
+use tower::BoxError;
+use tower::filter::FilterLayer;
 
 use super::{Narrow, ReadError};
 use crate::cli::ClusterOptions;
@@ -28,12 +31,24 @@ const MAX_BEGINNINGS: usize = 3;
 
 /// A running cluster.
 pub struct Live {
-    client: Client,
+    pub(super) client: Client,
 }
 
 impl Live {
     /// Reads the credentials; whether the cluster is there shows with the first request.
     pub async fn connect(options: &ClusterOptions) -> Result<Self> {
+        let config = Self::config(options).await?;
+        Ok(Self { client: Client::try_from(config).context(UNUSABLE)? })
+    }
+
+    /// The same for those who only read: a request that is no reading does not leave this process, whoever makes it.
+    pub async fn connect_to_read(options: &ClusterOptions) -> Result<Self> {
+        let config = Self::config(options).await?;
+        let builder = ClientBuilder::try_from(config).context(UNUSABLE)?;
+        Ok(Self { client: builder.with_layer(&FilterLayer::new(reading)).build() })
+    }
+
+    async fn config(options: &ClusterOptions) -> Result<Config> {
         let choice = KubeConfigOptions { context: options.context.clone(), ..KubeConfigOptions::default() };
         let mut config = match &options.kubeconfig {
             Some(path) => from_file(path, &choice).await?,
@@ -45,7 +60,19 @@ impl Live {
             )?,
         };
         config.connect_timeout = Some(CONNECT_LIMIT);
-        Ok(Self { client: Client::try_from(config).context("the credentials for the cluster cannot be used")? })
+        Ok(config)
+    }
+
+    /// A cluster behind a service, for those who only read.
+    #[cfg(test)]
+    pub fn reading<S>(service: S) -> Self
+    where
+        S: tower::Service<http::Request<Body>, Response = http::Response<Body>> + Send + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<BoxError>,
+    {
+        let builder = ClientBuilder::new(service, "default");
+        Self { client: builder.with_layer(&FilterLayer::new(reading)).build() }
     }
 
     /// A cluster behind a client.
@@ -158,7 +185,7 @@ impl Live {
         Err(Failure::answer(what, "the list has no end"))
     }
 
-    async fn ask(&self, what: &str, request: http::Request<Vec<u8>>) -> Result<Value, Failure> {
+    pub(super) async fn ask(&self, what: &str, request: http::Request<Vec<u8>>) -> Result<Value, Failure> {
         match timeout(REQUEST_LIMIT, self.client.request(request)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
@@ -174,10 +201,20 @@ impl Live {
     }
 }
 
+const UNUSABLE: &str = "the credentials for the cluster cannot be used";
+
+/// Lets nothing through but what reads; `get`, `list` and `watch` are all one to HTTP.
+fn reading(request: http::Request<Body>) -> Result<http::Request<Body>, BoxError> {
+    if request.method() == http::Method::GET {
+        return Ok(request);
+    }
+    Err(format!("{} {} was not sent: this command only reads", request.method(), request.uri().path()).into())
+}
+
 const NO_REQUEST: &str = "there can be no such request";
 
 /// Why a request has no answer.
-enum Failure {
+pub(super) enum Failure {
     /// There is no such object, or, where the server names none, no such kind.
     NotFound { object: bool },
     /// The server has forgotten where in the list we were.
@@ -201,7 +238,7 @@ async fn from_file(path: &Path, choice: &KubeConfigOptions) -> Result<Config> {
     })
 }
 
-fn versions<T: Resource>() -> impl Iterator<Item = &'static str> {
+pub(super) fn versions<T: Resource>() -> impl Iterator<Item = &'static str> {
     std::iter::once(T::VERSION).chain(T::OLDER_VERSIONS.iter().copied())
 }
 
@@ -209,7 +246,7 @@ const fn unknown<T: Resource>() -> ReadError {
     ReadError::UnknownKind { kind: T::KIND, group: T::GROUP }
 }
 
-fn path<T: Resource>(version: &str, namespace: Option<&str>) -> String {
+pub(super) fn path<T: Resource>(version: &str, namespace: Option<&str>) -> String {
     let kind = GroupVersionKind::gvk(T::GROUP, version, T::KIND);
     let resource = ApiResource::from_gvk_with_plural(&kind, T::PLURAL);
     DynamicObject::url_path(&resource, namespace.filter(|_| T::NAMESPACED))

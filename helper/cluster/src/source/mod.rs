@@ -45,6 +45,14 @@ impl Source {
         }
     }
 
+    /// The same for those who only read.
+    pub async fn open_to_read(options: &ClusterOptions) -> Result<Self> {
+        match &options.from_dir {
+            Some(directory) => Ok(Self::Directory(Directory::open(directory)?)),
+            None => Ok(Self::Live(Live::connect_to_read(options).await?)),
+        }
+    }
+
     /// All objects of a kind, in one namespace or in all of them, by namespace and name.
     pub async fn list<T: Resource>(&self, namespace: Option<&str>) -> Result<Vec<T>, ReadError> {
         match self {

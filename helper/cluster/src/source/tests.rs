@@ -43,7 +43,7 @@ fn tree() -> (tempfile::TempDir, Directory) {
 
 #[test]
 fn objects_are_found_wherever_they_are_and_broken_files_are_told_once() {
-    let (_tree, directory) = tree();
+    let (tree, directory) = tree();
     let names = |pools: Vec<MachineConfigPool>| pools.into_iter().map(|pool| pool.metadata.name).collect::<Vec<_>>();
     assert_eq!(names(directory.list(None).unwrap()), ["master", "worker"]);
     assert_eq!(directory.list::<ConfigMap>(None).unwrap().len(), 2);
@@ -51,6 +51,11 @@ fn objects_are_found_wherever_they_are_and_broken_files_are_told_once() {
     assert!(directory.get::<ConfigMap>(Some("there"), "settings").unwrap().is_some());
     assert!(directory.get::<ConfigMap>(Some("there"), "other").unwrap().is_none());
     assert!(directory.get::<ClusterVersion>(None, "version").unwrap().is_none());
+    let by_hand = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: by-hand}\n";
+    fs::write(tree.path().join("by-hand.yaml"), by_hand).unwrap();
+    let again = Directory::open(tree.path()).unwrap();
+    assert!(again.get::<ConfigMap>(Some("here"), "by-hand").unwrap().is_some(), "no namespace may be any");
+    assert_eq!(again.list::<ConfigMap>(Some("here")).unwrap().len(), 2);
     let notes = directory.notes();
     assert!(matches!(notes.as_slice(), [note] if note.contains("broken.yaml")), "{notes:?}");
 }
@@ -102,6 +107,21 @@ async fn lists_are_read_by_pages_and_begun_anew_when_the_server_forgot() {
     });
     let error = forgetful.list::<MachineConfigPool>(None).await.unwrap_err();
     assert!(error.to_string().contains("faster"), "{error}");
+}
+
+#[tokio::test]
+async fn whoever_only_reads_cannot_write_whatever_he_asks() {
+    let service = tower::service_fn(|request: Request<Body>| async move {
+        assert_eq!(request.method(), http::Method::GET, "nothing else leaves the process");
+        Ok::<_, std::convert::Infallible>(Response::new(Body::from(br#"{"metadata": {"name": "a"}}"#.to_vec())))
+    });
+    let live = Live::reading(service);
+    assert!(live.get::<MachineConfigPool>(None, "a").await.unwrap().is_some());
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let request = Request::builder().method(method).uri("/api/v1/nodes/a").body(Vec::new()).unwrap();
+        let error = live.client().request::<serde_json::Value>(request).await.unwrap_err();
+        assert!(format!("{error:?}").contains("this command only reads"), "{error:?}");
+    }
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ pub struct MachineConfigNodeSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MachineConfigNodeStatus {
-    /// Conditions; messages of those that do not hold are left out.
+    /// Conditions; those are left out that neither hold nor say when something ended.
     #[serde(deserialize_with = "telling")]
     pub conditions: Vec<Condition>,
     /// What only a new installation can take on.
@@ -61,9 +61,13 @@ fn slim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error
     })
 }
 
+/// Conditions of which it matters since when they do not hold.
+const LASTING: [&str; 2] = ["Updated", "NodeDegraded"];
+
 /// A node has a dozen conditions, most of which say at length that nothing has happened.
 fn telling<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
     let mut conditions: Vec<Condition> = null_as_default(deserializer)?;
+    conditions.retain(|condition| condition.status != "False" || LASTING.contains(&condition.type_.as_str()));
     for condition in conditions.iter_mut().filter(|condition| condition.status == "False") {
         condition.message = String::new();
         condition.reason = String::new();

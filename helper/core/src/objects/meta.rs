@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::absent::{moment, null_as_default};
+use super::absent::{moment, null_as_default, texts};
 
 /// `metadata`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -27,10 +27,10 @@ pub struct Metadata {
     /// Generation of the spec.
     pub generation: Option<i64>,
     /// Labels.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "texts")]
     pub labels: BTreeMap<String, String>,
     /// Annotations.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "texts")]
     pub annotations: BTreeMap<String, String>,
     /// When it was made.
     #[serde(deserialize_with = "moment")]
@@ -111,7 +111,7 @@ pub fn condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Con
 #[serde(rename_all = "camelCase", default)]
 pub struct Selector {
     /// Labels that have to be there with these values.
-    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "texts", skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
     /// More that has to hold.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
@@ -138,6 +138,13 @@ impl Selector {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
     }
 
+    /// The same as a server takes it in a query; nothing where it asks for something that there is not.
+    pub fn query(&self) -> Option<String> {
+        let equal = self.match_labels.iter().map(|(key, value)| Some(format!("{key}={value}")));
+        let parts: Option<Vec<String>> = equal.chain(self.match_expressions.iter().map(Requirement::query)).collect();
+        parts.map(|parts| parts.join(","))
+    }
+
     /// Whether labels fulfil all that it requires.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         let equal = self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value));
@@ -146,6 +153,18 @@ impl Selector {
 }
 
 impl Requirement {
+    /// As a server takes it; nothing where it is none that a server takes.
+    fn query(&self) -> Option<String> {
+        let (key, values) = (&self.key, self.values.join(","));
+        match (self.operator.as_str(), self.values.is_empty()) {
+            ("In", false) => Some(format!("{key} in ({values})")),
+            ("NotIn", false) => Some(format!("{key} notin ({values})")),
+            ("Exists", true) => Some(key.clone()),
+            ("DoesNotExist", true) => Some(format!("!{key}")),
+            _ => None,
+        }
+    }
+
     /// An operator that does not exist holds for nothing.
     fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
         let value = labels.get(&self.key);

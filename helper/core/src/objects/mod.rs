@@ -5,6 +5,7 @@
 
 mod absent;
 mod cluster_version;
+mod config_head;
 mod config_map;
 mod image_stream;
 mod infrastructure;
@@ -28,6 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use cluster_version::{ClusterVersion, ClusterVersionStatus, HistoryEntry, Release};
+pub use config_head::{ConfigHead, ConfigHeadSpec};
 pub use config_map::ConfigMap;
 pub use image_stream::{ImageStream, ImageStreamSpec, Tag, TagSource};
 pub use infrastructure::{

@@ -12,7 +12,8 @@ const KEPT: [&str; 3] = ["machineconfiguration.openshift.io/", "ostler.dev/", "m
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Node {
-    /// Names and labels, and annotations of those who configure machines; not who wrote which field.
+    /// Names and labels, and annotations of those who configure machines; not who wrote which field, nor the version: a
+    /// kubelet writes its sign of life every few minutes, and the node is no other for it.
     #[serde(deserialize_with = "slim")]
     pub metadata: Metadata,
     /// What it should be.
@@ -50,8 +51,8 @@ pub struct Taint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeStatus {
-    /// Conditions.
-    #[serde(deserialize_with = "null_as_default")]
+    /// Conditions, without what they say to people: kubelets say at length that nothing is wrong.
+    #[serde(deserialize_with = "plain")]
     pub conditions: Vec<Condition>,
     /// What it runs on.
     #[serde(deserialize_with = "null_as_default")]
@@ -98,8 +99,15 @@ impl Node {
 fn slim<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
     let mut metadata = Metadata::deserialize(deserializer)?;
     metadata.managed_fields = Vec::new();
+    metadata.resource_version = String::new();
     metadata.annotations.retain(|key, _| KEPT.iter().any(|prefix| key.starts_with(prefix)));
     Ok(metadata)
+}
+
+fn plain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
+    let conditions: Vec<Condition> = null_as_default(deserializer)?;
+    let plain = |condition| Condition { message: String::new(), reason: String::new(), ..condition };
+    Ok(conditions.into_iter().map(plain).collect())
 }
 
 impl Resource for Node {

@@ -111,6 +111,13 @@ pub struct CertExpiry {
     pub expiry: Option<Timestamp>,
 }
 
+impl MachineConfigPool {
+    /// The stream that it chooses itself, if it does.
+    pub fn own_stream(&self) -> Option<&str> {
+        self.spec.os_image_stream.as_ref().map(|stream| stream.name.as_str()).filter(|name| !name.is_empty())
+    }
+}
+
 impl Resource for MachineConfigPool {
     const GROUP: &'static str = "machineconfiguration.openshift.io";
     const VERSION: &'static str = "v1";

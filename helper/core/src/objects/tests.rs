@@ -75,6 +75,35 @@ fn a_registry_of_a_bundle_is_named_as_in_an_image() {
 }
 
 #[test]
+fn what_people_leave_out_in_yaml_is_empty_and_not_an_error() {
+    let object = json!({"metadata": {"name": "a", "labels": {"node-role.kubernetes.io/worker": null}},
+        "spec": null, "status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": null}]}});
+    let node: Node = read(object).unwrap();
+    let pool: MachineConfigPool =
+        read(json!({"spec": {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/worker": null}}}})).unwrap();
+    assert!(pool.spec.node_selector.matches(&node.metadata.labels));
+}
+
+#[test]
+fn a_selector_is_asked_for_in_the_words_of_a_server() {
+    for (selector, expected) in [
+        (json!({}), Some("")),
+        (json!({"matchLabels": {"a": "b", "c": ""}}), Some("a=b,c=")),
+        (
+            json!({"matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]},
+                {"key": "l", "operator": "NotIn", "values": ["z"]}, {"key": "m", "operator": "Exists"},
+                {"key": "n", "operator": "DoesNotExist"}]}),
+            Some("k in (x,y),l notin (z),m,!n"),
+        ),
+        (json!({"matchExpressions": [{"key": "k", "operator": "Perhaps"}]}), None),
+        (json!({"matchExpressions": [{"key": "k", "operator": "In"}]}), None),
+    ] {
+        let read: Selector = serde_json::from_value(selector.clone()).unwrap();
+        assert_eq!(read.query().as_deref(), expected, "{selector}");
+    }
+}
+
+#[test]
 fn selectors_select_as_in_kubernetes() {
     let labels: BTreeMap<String, String> = [("role".to_owned(), "infra".to_owned())].into();
     let requirement = |operator: &str, values: &[&str]| json!({"key": "role", "operator": operator, "values": values});
