@@ -71,21 +71,23 @@ pub fn unavailable_because(node: &Node) -> Option<String> {
     }
 }
 
-/// How many nodes of a pool may be unavailable: at least one, and of `arbiter` never more. A share rounds down.
+/// How many nodes of a pool may be unavailable: at least one, and of `arbiter` never more. A share rounds down. Zero means
+/// that the pool says something the controller cannot use, and then it tells no node at all.
 pub fn max_unavailable(pool: &MachineConfigPool, nodes: usize) -> usize {
     if pool.metadata.name == ARBITER {
         return 1;
     }
     let most = match &pool.spec.max_unavailable {
+        None | Some(Value::Null) => Some(1),
         Some(Value::Number(number)) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
         Some(Value::String(text)) => share(text, nodes),
-        _ => None,
+        Some(_) => None,
     };
-    most.unwrap_or(1).max(1)
+    most.map_or(0, |most| most.max(1))
 }
 
+/// A number in quotes is no share: the controller refuses it.
 fn share(text: &str, nodes: usize) -> Option<usize> {
-    let Some(percent) = text.strip_suffix('%') else { return text.parse().ok() };
-    let percent: usize = percent.parse().ok()?;
+    let percent: usize = text.strip_suffix('%')?.parse().ok()?;
     Some(nodes.checked_mul(percent)? / 100)
 }

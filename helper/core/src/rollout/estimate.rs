@@ -129,8 +129,9 @@ fn begun(progress: &MachineConfigNode) -> Option<Timestamp> {
     wanted.and_then(|wanted| wanted.last_transition_time)
 }
 
-/// What a node took: nodes that finished one after another show how fast places became free. The middle one of the times
-/// between them counts, so that a node that hung or a night between two windows does not.
+/// What a node took. With so many at a time, a place that became free was taken by the node that finished so many later: what
+/// lies between the two is the time of one node. The middle one of these times counts, so that a node that hung or a night
+/// between two windows does not.
 fn measured(pool: &PoolStatus, progress: &HashMap<&str, &MachineConfigNode>, at_a_time: usize) -> Option<i64> {
     middle(&finished(pool, progress), at_a_time)
 }
@@ -148,10 +149,9 @@ fn finished(pool: &PoolStatus, progress: &HashMap<&str, &MachineConfigNode>) -> 
 }
 
 fn middle(times: &[i64], at_a_time: usize) -> Option<i64> {
-    let mut between: Vec<i64> = times.windows(2).filter_map(|pair| Some(pair.last()? - pair.first()?)).collect();
+    let later = times.iter().skip(at_a_time);
+    let mut between: Vec<i64> = times.iter().zip(later).map(|(free, taken)| taken - free).collect();
     between.retain(|seconds| (1..=LONGEST_NODE).contains(seconds));
     between.sort_unstable();
-    let middle = *between.get(between.len() / 2)?;
-    let at_a_time = i64::try_from(at_a_time).unwrap_or(i64::MAX);
-    Some(middle.saturating_mul(at_a_time))
+    between.get(between.len() / 2).copied()
 }

@@ -44,7 +44,13 @@ pub(super) fn pool_waits(
     if let Some(reason) = other_side(view, all) {
         waits.stops(true, || reason);
     }
-    if capacity.free() == 0 {
+    if capacity.max == 0 {
+        let said = view.pool.spec.max_unavailable.as_ref().map(ToString::to_string).unwrap_or_default();
+        waits.stops(true, || {
+            let said = shortened(&said);
+            format!("its maxUnavailable is {said}, neither a number of nodes nor a share such as \"10%\"; correct it")
+        });
+    } else if capacity.free() == 0 {
         waits.reasons.push(no_room(view, capacity));
     } else if candidates.is_empty() && !waits.stops {
         waits.reasons.push(format!("none of the {pending} nodes left can take workloads, and such are not told"));
@@ -96,8 +102,14 @@ fn other_side(view: &PoolView<'_>, all: &[PoolView<'_>]) -> Option<String> {
     }
 }
 
-/// What a node waits for, or what is wrong with it.
-pub(super) fn node_waits(view: &PoolView<'_>, node: &Node, status: &NodeStatus, fleet: &Fleet) -> Vec<String> {
+/// What a node waits for, or what is wrong with it; `is_last` says that the operator keeps it for the end.
+pub(super) fn node_waits(
+    view: &PoolView<'_>,
+    node: &Node,
+    status: &NodeStatus,
+    fleet: &Fleet,
+    is_last: bool,
+) -> Vec<String> {
     match status.phase {
         Phase::Failed => vec![failure(node, fleet)],
         Phase::Held => vec![held(node)],
@@ -108,7 +120,7 @@ pub(super) fn node_waits(view: &PoolView<'_>, node: &Node, status: &NodeStatus, 
         Phase::Silent => {
             vec!["no agent has written on it yet: it is being installed, or nothing looks after it".to_owned()]
         }
-        Phase::Waiting => waiting(view, node, status),
+        Phase::Waiting => waiting(view, node, status, is_last),
         Phase::Changing => Vec::new(),
         Phase::Updated => status.unavailable.iter().map(|why| format!("updated, but {why}")).collect(),
     }
@@ -141,15 +153,18 @@ fn draining(node: &Node, fleet: &Fleet) -> Vec<String> {
     found.iter().map(ToString::to_string).collect()
 }
 
-fn waiting(view: &PoolView<'_>, node: &Node, status: &NodeStatus) -> Vec<String> {
+fn waiting(view: &PoolView<'_>, node: &Node, status: &NodeStatus, is_last: bool) -> Vec<String> {
     let mut waits = Vec::new();
     if view.pool.spec.paused {
         waits.push(format!("pool {} is paused", view.name()));
     }
     match (unschedulable(node), status.place) {
         (Some(why), _) => waits.push(format!("it is not told while {why}")),
+        (None, Some(_)) if is_last => {
+            waits.push("the machine-config operator runs on it, so it goes last".to_owned());
+        }
         (None, Some(place)) => waits.push(format!("it is number {place} by zone and age")),
-        (None, None) => waits.push("the operator runs on it, so it goes last".to_owned()),
+        (None, None) => {}
     }
     if node.metadata.annotations.contains_key(keys::HOLD) {
         waits.push(format!("once told, it will be held by the annotation {}", keys::HOLD));

@@ -8,8 +8,10 @@ use crate::objects::{MachineConfigPool, Node};
 pub enum Membership<'a> {
     /// In this one.
     In(&'a MachineConfigPool),
-    /// In none: no pool selects it, or it runs Windows.
+    /// In none: no pool selects it.
     Nowhere,
+    /// In none, as it runs Windows, which is none of the operator's business.
+    Windows,
     /// Several pools that somebody made select it, and the controller refuses to choose.
     Ambiguous(Vec<&'a str>),
 }
@@ -19,7 +21,7 @@ pub enum Membership<'a> {
 pub fn membership<'a>(node: &Node, pools: &'a [MachineConfigPool]) -> Membership<'a> {
     let labels = &node.metadata.labels;
     if labels.get("kubernetes.io/os").is_some_and(|os| os == "windows") {
-        return Membership::Nowhere;
+        return Membership::Windows;
     }
     let selects = |pool: &&MachineConfigPool| {
         let selector = &pool.spec.node_selector;

@@ -17,7 +17,7 @@ pub fn in_order(mut nodes: Vec<&Node>) -> Vec<&Node> {
     nodes
 }
 
-/// The zone of a node; an empty one is none.
+/// The zone of a node. One with an empty name is a zone to the controller, and the first of all.
 pub fn zone(node: &Node) -> Option<&str> {
-    node.metadata.labels.get(ZONE).map(String::as_str).filter(|zone| !zone.is_empty())
+    node.metadata.labels.get(ZONE).map(String::as_str)
 }

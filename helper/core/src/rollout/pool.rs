@@ -77,14 +77,29 @@ impl<'a> PoolView<'a> {
         self.nodes.iter().filter_map(|node| Some((*node, unavailable_because(node)?)))
     }
 
-    /// Nodes that could be told, in order; of a control plane the operator's own node is left for the end.
-    pub fn candidates(&self, operator: Option<&str>) -> Vec<&'a Node> {
+    /// Nodes that could be told. Of several in a control plane, the operator's own is left for the end.
+    fn queue(&self, operator: Option<&str>) -> Queue<'a> {
         let able = |node: &&&Node| !self.is_targeted(node) && unschedulable(node).is_none();
-        let mut candidates = in_order(self.nodes.iter().filter(able).copied().collect());
-        if self.name() == MASTER && candidates.len() >= 2 {
-            candidates.retain(|node| Some(node.metadata.name.as_str()) != operator);
-        }
-        candidates
+        let candidates = in_order(self.nodes.iter().filter(able).copied().collect());
+        let several = self.name() == MASTER && candidates.len() >= 2;
+        let is_last = |node: &&Node| several && Some(node.metadata.name.as_str()) == operator;
+        let (last, candidates) = candidates.into_iter().partition::<Vec<_>, _>(is_last);
+        Queue { candidates, last: last.first().copied() }
+    }
+}
+
+/// Nodes that could be told, in order.
+struct Queue<'a> {
+    candidates: Vec<&'a Node>,
+    /// Could be told, too, but comes when all others are done.
+    last: Option<&'a Node>,
+}
+
+impl Queue<'_> {
+    /// Places by name, from 1.
+    fn places(&self) -> HashMap<&str, usize> {
+        let all = self.candidates.iter().chain(&self.last).enumerate();
+        all.map(|(at, node)| (node.metadata.name.as_str(), at + 1)).collect()
     }
 }
 
@@ -106,6 +121,7 @@ pub fn views<'a>(
         let name = || node.metadata.name.clone();
         match membership(node, pools) {
             Membership::In(pool) => nodes.entry(&pool.metadata.name).or_default().push(node),
+            Membership::Windows => {}
             Membership::Nowhere => drop(strays.insert(name(), "no pool selects it".to_owned())),
             Membership::Ambiguous(pools) => {
                 let why = format!("pools {} select it, and the controller refuses to choose", pools.join(", "));
@@ -130,19 +146,19 @@ pub fn views<'a>(
 /// Where a pool stands.
 pub(super) fn status(view: &PoolView<'_>, all: &[PoolView<'_>], fleet: &Fleet) -> PoolStatus {
     let capacity = capacity(view);
-    let candidates = view.candidates(operator_node(fleet));
-    let waits = pool_waits(view, all, &capacity, &candidates);
+    let queue = view.queue(operator_node(fleet));
+    let waits = pool_waits(view, all, &capacity, &queue.candidates);
     let free = if waits.stops { 0 } else { capacity.free() };
     let progress: HashMap<&str, &MachineConfigNode> =
         fleet.progress.iter().map(|progress| (progress.metadata.name.as_str(), progress)).collect();
-    let places: HashMap<&str, usize> =
-        candidates.iter().enumerate().map(|(at, node)| (node.metadata.name.as_str(), at + 1)).collect();
+    let places = queue.places();
+    let last = queue.last.map(|node| node.metadata.name.as_str());
     let mut nodes: Vec<NodeStatus> = Vec::with_capacity(view.nodes.len());
     for node in in_order(view.nodes.clone()) {
         let name = node.metadata.name.as_str();
         let mut status = node_status(view, node, progress.get(name).copied());
         status.place = places.get(name).copied();
-        status.waits = node_waits(view, node, &status, fleet);
+        status.waits = node_waits(view, node, &status, fleet, last == Some(name));
         nodes.push(status);
     }
     nodes.sort_by_key(|node| (rank(node.phase), node.place.unwrap_or(usize::MAX)));
@@ -152,7 +168,7 @@ pub(super) fn status(view: &PoolView<'_>, all: &[PoolView<'_>], fleet: &Fleet) -
         paused: view.pool.spec.paused,
         max_unavailable: capacity.max,
         updated: view.nodes.iter().filter(|node| view.is_updated(node)).count(),
-        next: candidates.iter().take(free).map(|node| node.metadata.name.clone()).collect(),
+        next: queue.candidates.iter().take(free).map(|node| node.metadata.name.clone()).collect(),
         capacity,
         nodes,
         waits: waits.reasons,

@@ -4,6 +4,7 @@ use anyhow::Result;
 use ostler_cluster_core::objects::{MCO_NAMESPACE, Node, Pod, Resource};
 use ostler_cluster_core::rollout::{Drain, Fleet, drain};
 
+use crate::commands::Trouble;
 use crate::source::{Narrow, ReadError, Source};
 
 /// Most nodes whose pods are looked at. More are not drained at once in any sane pool.
@@ -14,6 +15,9 @@ const OPERATOR: &str = "k8s-app=machine-config-operator";
 pub async fn fleet(source: &Source) -> Result<(Fleet, Vec<String>)> {
     let mut notes = Vec::new();
     let mut fleet = Fleet { pools: source.list(None).await?, nodes: source.list(None).await?, ..Fleet::default() };
+    if fleet.pools.is_empty() {
+        return Err(Trouble::no_answer("there are no MachineConfigPools, so nothing updates nodes here").into());
+    }
     fleet.progress = optional(source.list(None).await, &mut notes, "how long things took is not known");
     fleet.built = optional(source.list(None).await, &mut notes, "pools are taken to build no image of their own");
     let operator = Narrow { labels: Some(OPERATOR), ..Narrow::default() };
@@ -36,6 +40,11 @@ pub async fn fleet(source: &Source) -> Result<(Fleet, Vec<String>)> {
 
 async fn on_nodes(source: &Source, names: &[String]) -> Result<Vec<Pod>, ReadError> {
     let mut pods = Vec::new();
+    if source.live().is_none() {
+        pods = source.list(None).await?;
+        pods.retain(|pod: &Pod| names.contains(&pod.spec.node_name));
+        return Ok(pods);
+    }
     for name in names {
         let fields = format!("spec.nodeName={name}");
         let narrow = Narrow { fields: Some(&fields), ..Narrow::default() };

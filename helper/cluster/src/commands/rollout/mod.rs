@@ -24,7 +24,7 @@ const WIPE: &str = "\u{1b}[H\u{1b}[2J";
 /// All of it.
 pub async fn rollout(cluster: &ClusterOptions, command: RolloutCommand) -> Result<Outcome> {
     let view = *options(&command);
-    let mut source = Source::open(cluster).await?;
+    let mut source = Source::open_to_read(cluster).await?;
     let mut shown = None;
     loop {
         let answer = match gather::fleet(&source).await {
@@ -51,7 +51,10 @@ pub async fn rollout(cluster: &ClusterOptions, command: RolloutCommand) -> Resul
         }
         sleep(Duration::from_secs(view.interval)).await;
         if cluster.from_dir.is_some() {
-            source = Source::open(cluster).await?;
+            match Source::open_to_read(cluster).await {
+                Ok(opened) => source = opened,
+                Err(error) => output::error(&error),
+            }
         }
     }
 }
@@ -82,7 +85,9 @@ fn answer(command: &RolloutCommand, fleet: &Fleet, now: Timestamp) -> Result<Str
 fn explained(options: &ExplainOptions, rollout: &Rollout, fleet: &Fleet) -> Result<String> {
     let name = &options.node;
     let Some((pool, node)) = rollout.node(name) else {
-        let stray = rollout.strays.get(name).map_or("there is no such node", String::as_str);
+        let known = fleet.nodes.iter().any(|node| &node.metadata.name == name);
+        let otherwise = if known { "it runs Windows" } else { "there is no such node" };
+        let stray = rollout.strays.get(name).map_or(otherwise, String::as_str);
         return Err(Trouble::no_answer(format!("nothing updates node {name}: {stray}")).into());
     };
     match options.view.output {
@@ -93,7 +98,8 @@ fn explained(options: &ExplainOptions, rollout: &Rollout, fleet: &Fleet) -> Resu
 
 fn status(options: &StatusOptions, mut rollout: Rollout, now: Timestamp) -> Result<String> {
     if let Some(missing) = options.pools.iter().find(|name| rollout.pools.iter().all(|pool| &pool.name != *name)) {
-        return Err(Trouble::no_answer(format!("there is no pool {missing}")).into());
+        let names: Vec<&str> = rollout.pools.iter().map(|pool| pool.name.as_str()).collect();
+        return Err(Trouble::no_answer(format!("there is no pool {missing}; there are: {}", names.join(", "))).into());
     }
     rollout.pools.retain(|pool| options.pools.is_empty() || options.pools.contains(&pool.name));
     match options.view.output {

@@ -10,6 +10,8 @@ use serde_json::json;
 
 use crate::output::{BAD, CAUTION, FAINT, GOOD, HEADING, Table, printable, styled};
 
+/// Most nodes that are told to be in no pool.
+const MOST_STRAYS: usize = 10;
 /// Most waits of one node in a table; `explain` shows them all.
 const MOST_WAITS: usize = 2;
 
@@ -85,8 +87,15 @@ fn row(table: &mut Table, pool: &PoolStatus, node: &NodeStatus, now: Timestamp) 
 
 fn strays(rollout: &Rollout) -> String {
     let mut text = String::new();
-    for (name, why) in &rollout.strays {
+    for (name, why) in rollout.strays.iter().take(MOST_STRAYS) {
         text.push_str(&format!("{} node {}: {}\n", styled(CAUTION, "note:"), printable(name), printable(why)));
+    }
+    let more = rollout.strays.len().saturating_sub(MOST_STRAYS);
+    if more > 0 {
+        text.push_str(&format!(
+            "{} and {more} more nodes of no pool; -o json has them all\n",
+            styled(CAUTION, "note:")
+        ));
     }
     text
 }
@@ -106,7 +115,8 @@ pub fn ago(seconds: i64) -> String {
 pub fn next(rollout: &Rollout) -> String {
     let mut text = String::new();
     for pool in rollout.pools.iter().filter(|pool| pool.updated < pool.nodes.len()) {
-        let queue: Vec<&NodeStatus> = pool.nodes.iter().filter(|node| node.place.is_some()).collect();
+        let mut queue: Vec<&NodeStatus> = pool.nodes.iter().filter(|node| node.place.is_some()).collect();
+        queue.sort_by_key(|node| node.place);
         text.push_str(&format!("{}\n", styled(HEADING, &printable(&pool.name))));
         let mut table = Table::new(&["", "NODE", "ZONE", "NOW"]);
         for node in &queue {
