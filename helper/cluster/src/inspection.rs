@@ -29,10 +29,12 @@ use crate::{input, output};
 
 /// Where a release says which images it has.
 const IMAGE_REFERENCES: &str = "/release-manifests/image-references";
-/// Most bytes of that file.
-const MAX_REFERENCES: u64 = 8 << 20;
-/// Longest time to get it, with all that is tried again.
-const REFERENCES_LIMIT: Duration = Duration::from_secs(300);
+/// Where it says which boot images it has.
+const BOOT_IMAGES: &str = "/release-manifests/0000_50_installer_coreos-bootimages.yaml";
+/// Most bytes of either file.
+const MAX_FILE: u64 = 8 << 20;
+/// Longest time to get one, with all that is tried again.
+const FILE_LIMIT: Duration = Duration::from_secs(300);
 /// Most files of a directory of certificates.
 const MAX_BUNDLES: usize = 256;
 
@@ -85,15 +87,24 @@ impl Inspector {
             Self::Given(_) => {
                 Err("its image-references cannot be read without a registry; give --image-references".to_owned())
             }
-            Self::Registry(registry, _) => {
-                let reading = registry.file(release, IMAGE_REFERENCES, MAX_REFERENCES);
-                let late = |_| format!("{release} was not read within {} s", REFERENCES_LIMIT.as_secs());
-                let found = timeout(REFERENCES_LIMIT, reading).await.map_err(late)?;
-                let found = found.map_err(|error| error.to_string())?;
-                found.ok_or_else(|| format!("{release} has no {IMAGE_REFERENCES}; it is no release"))
-            }
+            Self::Registry(registry, _) => file(registry, release, IMAGE_REFERENCES).await,
         }
     }
+
+    /// The manifest of a release with its boot images.
+    pub async fn boot_images(&self, release: &str) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Given(_) => Err("its boot images cannot be read without a registry".to_owned()),
+            Self::Registry(registry, _) => file(registry, release, BOOT_IMAGES).await,
+        }
+    }
+}
+
+async fn file(registry: &Registry, release: &str, path: &str) -> Result<Vec<u8>, String> {
+    let late = |_| format!("{release} was not read within {} s", FILE_LIMIT.as_secs());
+    let found = timeout(FILE_LIMIT, registry.file(release, path, MAX_FILE)).await.map_err(late)?;
+    let found = found.map_err(|error| error.to_string())?;
+    found.ok_or_else(|| format!("{release} has no {path}; it is no release"))
 }
 
 /// What nobody refers to any more goes in time. A cache that cannot be written is only slower next time.

@@ -10,6 +10,8 @@ Exit status:
 
 /// Of the preflight: who runs it reads the document, not the status.
 pub(super) const PREFLIGHT_EXIT: &str = "\
+'ostler-cluster --preflight ...' is the same.
+
 Exit status:
   0  a document was produced, whatever it says
   1  none could be: there are no credentials, or the file cannot be written

@@ -33,9 +33,9 @@ pub struct PreflightOptions {
     /// Go on, check again when something has changed, and write the document anew when it says something else
     #[arg(long)]
     pub watch: bool,
-    /// How often to look with --watch, in seconds
-    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
-    pub interval: u64,
+    /// After how many seconds to check again with --watch though no change was told [default: 300; 30 with --from-dir]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub interval: Option<u64>,
     /// After how many seconds to answer with what is known by then
     #[arg(long, default_value_t = 270, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=300))]
     pub timeout: u64,

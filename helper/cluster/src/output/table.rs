@@ -17,14 +17,15 @@ struct Cell {
 /// Rows under headings.
 #[derive(Debug)]
 pub struct Table {
-    headings: Vec<&'static str>,
+    headings: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     /// An empty table.
-    pub fn new(headings: &[&'static str]) -> Self {
-        Self { headings: headings.to_vec(), rows: Vec::new() }
+    pub fn new<S: AsRef<str>>(headings: &[S]) -> Self {
+        let headings = headings.iter().map(|heading| printable(heading.as_ref())).collect();
+        Self { headings, rows: Vec::new() }
     }
 
     /// Adds a row of plain text.
@@ -47,7 +48,7 @@ impl Table {
         }
         let widths: Vec<usize> =
             self.headings.iter().enumerate().map(|(at, heading)| self.width(at, heading)).collect();
-        let headings = self.headings.iter().map(|heading| Cell { text: (*heading).to_owned(), style: HEADING });
+        let headings = self.headings.iter().map(|heading| Cell { text: heading.clone(), style: HEADING });
         let mut text = line(&headings.collect::<Vec<_>>(), &widths);
         for row in &self.rows {
             text.push_str(&line(row, &widths));

@@ -2,6 +2,7 @@
 //!
 //! Owns reading and what can go wrong with it. Nothing is written through here, and nothing is decided.
 
+mod changes;
 mod directory;
 mod error;
 mod live;
@@ -13,6 +14,7 @@ use anyhow::Result;
 use ostler_cluster_core::objects::Resource;
 use serde_json::Value;
 
+pub use changes::Mark;
 pub use directory::Directory;
 pub use error::ReadError;
 pub use live::Live;

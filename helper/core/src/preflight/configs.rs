@@ -15,7 +15,7 @@ use ostler_core::reconcile::Overrides;
 use serde_json::Value;
 
 use super::inventory::Inventory;
-use crate::objects::{self, WholeConfig};
+use crate::objects::{self, ConfigHead, MachineConfigPool, WholeConfig};
 use crate::rollout::{Membership, membership};
 use crate::streams::{self, Runtime};
 
@@ -24,8 +24,6 @@ const MOST_PASSAGES: usize = 256;
 
 /// Where the machine-config operator notes that somebody else chose the OS image.
 const OVERRIDDEN: &str = "machineconfiguration.openshift.io/os-image-url-overridden";
-/// Where the machine-config operator notes that it wrote a configuration itself.
-const GENERATED: &str = "machineconfiguration.openshift.io/generated-by-controller-version";
 
 /// What is kept of a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,8 +34,6 @@ pub struct ConfigDigest {
     pub os_image_url: String,
     /// Whether the operator notes that somebody else chose the OS image.
     pub overridden: bool,
-    /// Whether the operator wrote it itself.
-    pub generated: bool,
     /// The default runtime of CRI-O, where a drop-in names one.
     pub runtime: Option<Runtime>,
     /// Why the runtime is not certain.
@@ -81,26 +77,38 @@ pub struct Configs {
     pub digests: BTreeMap<String, ConfigDigest>,
     /// Names that could not be read, and why.
     pub unread: BTreeMap<String, String>,
+    /// By pool that chooses its stream: the MachineConfigs with which somebody sets its OS image all the same, or why they
+    /// are not known.
+    pub setters: BTreeMap<String, Result<Vec<String>, String>>,
     /// Whether nodes can go.
     pub verdicts: BTreeMap<Passage, Verdict>,
     /// How many passages were not tried.
     pub untried: usize,
 }
 
-/// Names of the configurations to read: what pools are in and go to, and of a pool that chooses its stream what it is
-/// made of, for only there it matters who set an OS image.
+/// Names of the configurations to read: what pools are in and go to.
 pub fn wanted_configs(inventory: &Inventory) -> BTreeSet<String> {
     let pools = inventory.pools.needed().map(Vec::as_slice).unwrap_or_default();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for pool in pools {
         names.insert(pool.spec.configuration.name.clone());
         names.insert(pool.status.configuration.name.clone());
-        if pool.spec.os_image_stream.is_some() {
-            names.extend(pool.spec.configuration.source.iter().map(|source| source.name.clone()));
-        }
     }
     names.remove("");
     names
+}
+
+/// The configurations with which somebody sets the OS image of a pool, by name: of those that the pool selects, and of those
+/// that it was last rendered from. What the operator writes itself does not count.
+pub fn image_setters<'a>(pool: &MachineConfigPool, configs: impl Iterator<Item = &'a ConfigHead>) -> Vec<String> {
+    let selector = &pool.spec.machine_config_selector;
+    let is_of = |config: &ConfigHead| {
+        let is_source = || pool.spec.configuration.source.iter().any(|source| source.name == config.metadata.name);
+        (!selector.is_empty() && selector.matches(&config.metadata.labels)) || is_source()
+    };
+    let sets = |config: &&ConfigHead| !config.spec.os_image_url.is_empty() && !config.is_generated() && is_of(config);
+    let names: BTreeSet<String> = configs.filter(sets).map(|config| config.metadata.name.clone()).collect();
+    names.into_iter().collect()
 }
 
 /// The passages that nodes have before them, and how many more there are than are tried.
@@ -141,7 +149,6 @@ pub fn digest(config: &WholeConfig) -> ConfigDigest {
         bytes: size(document),
         os_image_url: text("/spec/osImageURL"),
         overridden: annotation(OVERRIDDEN) == Some("true"),
-        generated: annotation(GENERATED).is_some(),
     }
 }
 

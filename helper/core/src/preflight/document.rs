@@ -71,6 +71,11 @@ impl Document {
         Self::new(target, &Findings { risks: Vec::new() }, Execution::Running)
     }
 
+    /// Whether all checks had their time.
+    pub fn is_complete(&self) -> bool {
+        self.execution_status == Execution::Completed
+    }
+
     /// Whether another says the same, whenever it was written.
     pub fn says_as(&self, other: &Self) -> bool {
         self.risks == other.risks

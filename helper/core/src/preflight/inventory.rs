@@ -36,9 +36,24 @@ impl<T> Reading<T> {
     pub fn needed(&self) -> Result<&T, Undecided> {
         match self {
             Self::Read(value) => Ok(value),
-            Self::UnknownKind { kind } => Err(Undecided::because(format!("the cluster does not know {kind}"))),
-            Self::Failed { reason } => Err(Undecided::because(reason.clone())),
-            Self::NotRead => Err(Undecided::because("the time was over before it was read")),
+            other => Err(Undecided::because(other.trouble())),
+        }
+    }
+
+    /// What was read, or why it was not.
+    pub fn into_needed(self) -> Result<T, String> {
+        match self {
+            Self::Read(value) => Ok(value),
+            other => Err(other.trouble()),
+        }
+    }
+
+    fn trouble(&self) -> String {
+        match self {
+            Self::Read(_) => String::new(),
+            Self::UnknownKind { kind } => format!("the cluster does not know {kind}"),
+            Self::Failed { reason } => reason.clone(),
+            Self::NotRead => "the time was over before it was read".to_owned(),
         }
     }
 
@@ -70,6 +85,16 @@ impl<T> Reading<Option<T>> {
             Self::UnknownKind { kind } => Reading::UnknownKind { kind },
             Self::Failed { reason } => Reading::Failed { reason },
             Self::NotRead => Reading::NotRead,
+        }
+    }
+}
+
+impl<T> Reading<Vec<T>> {
+    /// Where there has to be something: that there is nothing is a failure, too. A directory may hold a part of a cluster.
+    pub fn populated(self, what: &str) -> Self {
+        match self {
+            Self::Read(found) if found.is_empty() => Self::Failed { reason: format!("there are no {what}") },
+            other => other,
         }
     }
 }
@@ -119,10 +144,26 @@ pub struct Boot {
 impl Inventory {
     /// How far the update goes.
     pub fn distance(&self, target: &Target) -> Distance {
-        let Reading::Read(version) = &self.cluster_version else { return Distance::Unknown };
+        self.running().map_or(Distance::Unknown, |running| running.distance(&target.version))
+    }
+
+    /// Whether the target is of the minor release that runs.
+    pub(super) fn is_within_minor(&self, target: &Target) -> bool {
+        self.running().is_some_and(|running| running.minor() == target.version.minor())
+    }
+
+    /// The release that was last completed; during an installation the one that is wanted.
+    fn running(&self) -> Option<ReleaseVersion> {
+        let Reading::Read(version) = &self.cluster_version else { return None };
         let completed = version.status.history.iter().find(|entry| entry.state == "Completed");
         let running = completed.map_or(version.status.desired.version.as_str(), |entry| entry.version.as_str());
-        ReleaseVersion::parse(running).map_or(Distance::Unknown, |running| running.distance(&target.version))
+        ReleaseVersion::parse(running).ok()
+    }
+
+    /// Machines that pools count.
+    pub fn counted_machines(&self) -> i64 {
+        let pools = self.pools.needed().map(Vec::as_slice).unwrap_or_default();
+        pools.iter().map(|pool| pool.status.machine_count.max(0)).fold(0, i64::saturating_add)
     }
 
     /// Every pool with its nodes.

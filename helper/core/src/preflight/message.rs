@@ -53,6 +53,46 @@ impl Objects {
     }
 }
 
+/// Checks that could not be made, by what was missing: one cause often keeps many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unknown {
+    by_reason: BTreeMap<String, Vec<String>>,
+}
+
+impl Unknown {
+    /// Longest reason, in characters: with those of all checks and their names the message still fits.
+    const MAX_REASON: usize = 80;
+
+    /// Adds a check with what it lacks.
+    pub(super) fn add(&mut self, check: &str, reason: &str) {
+        self.by_reason.entry(shortened(reason, MAX_NOTE)).or_default().push(check.to_owned());
+    }
+
+    /// Whether every check was made.
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_reason.is_empty()
+    }
+
+    /// Every check is named, whatever room that takes: nobody may think that one was made that was not.
+    pub(super) fn message(&self) -> String {
+        let whole = self.told(MAX_NOTE);
+        if whole.chars().count() <= MAX_MESSAGE { whole } else { self.told(Self::MAX_REASON) }
+    }
+
+    fn told(&self, most: usize) -> String {
+        let group = |(reason, checks): (&String, &Vec<String>)| {
+            format!("{} (because {})", checks.join(", "), shortened(reason, most))
+        };
+        let mut groups: Vec<String> = self.by_reason.iter().map(group).collect();
+        groups.sort_unstable();
+        format!(
+            "Some checks could not be made, so nothing is known of what they would find: {}. Remove what keeps each of \
+             them and check again, or look for yourself; an update would go ahead without these checks.",
+            groups.join("; ")
+        )
+    }
+}
+
 fn item(name: &str, notes: &[String]) -> String {
     let name = shortened(name, MAX_NOTE);
     if notes.is_empty() {

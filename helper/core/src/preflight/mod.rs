@@ -16,9 +16,12 @@ mod tests;
 
 pub use checks::{CHECKS, Check};
 pub use compare::{Comparison, Row, compare};
-pub use configs::{ConfigDigest, Configs, Passage, Verdict, digest, passage, wanted_configs, wanted_passages};
+pub use configs::{
+    ConfigDigest, Configs, Passage, Verdict, digest, image_setters, passage, wanted_configs, wanted_passages,
+};
 pub use document::{Document, Entry, Execution, FORMAT};
 pub use inventory::{Boot, Inventory, Reading};
+use message::Unknown;
 pub use message::{MAX_MESSAGE, Objects, shortened};
 pub use release::{Distance, NotAVersion, ReleaseVersion};
 
@@ -66,17 +69,19 @@ pub struct Risk {
     pub url: String,
 }
 
-/// Why a check has no answer.
+/// Why a check has no answer, or only a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {
     /// What was missing.
     pub reason: String,
+    /// What was found all the same.
+    pub beside: Option<Box<Risk>>,
 }
 
 impl Undecided {
     /// For a reason.
     pub fn because(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into() }
+        Self { reason: reason.into(), beside: None }
     }
 }
 
@@ -143,29 +148,24 @@ const UNKNOWN_URL: &str = "https://docs.openshift.com/preflight-troubleshooting"
 
 /// Runs all checks. For an update within a minor release, those are left out that such an update does not heed.
 pub fn evaluate(inventory: &Inventory, target: &Target) -> Findings {
-    let patch = inventory.distance(target) == Distance::Patch;
+    let within = inventory.is_within_minor(target);
     let mut risks = Vec::new();
-    let mut unknown = Objects::default();
-    for check in CHECKS.iter().filter(|check| !(patch && check.minor_only)) {
+    let mut unknown = Unknown::default();
+    for check in CHECKS.iter().filter(|check| !(within && check.minor_only)) {
         match (check.run)(inventory, target) {
             Ok(risk) => risks.extend(risk),
-            Err(undecided) => unknown.add(check.name, &undecided.reason),
+            Err(undecided) => {
+                unknown.add(check.name, &undecided.reason);
+                risks.extend(undecided.beside.map(|risk| *risk));
+            }
         }
     }
     if inventory.distance(target) == Distance::Back {
         unknown.add("the target", "it is older than what the cluster runs, and updates only go forward");
     }
     if !unknown.is_empty() {
-        risks.push(Risk {
-            name: UNKNOWN,
-            severity: Severity::Warning,
-            message: unknown.message(
-                "Some checks could not be made, so nothing is known of what they would find",
-                "Give the account the rights in packaging/manifests/cluster-helper/rbac-observe.yaml, name the files of \
-                 the target release, and check again.",
-            ),
-            url: UNKNOWN_URL.to_owned(),
-        });
+        let severity = Severity::Warning;
+        risks.push(Risk { name: UNKNOWN, severity, message: unknown.message(), url: UNKNOWN_URL.to_owned() });
     }
     risks.sort_by_key(|risk| risk.name);
     Findings { risks }

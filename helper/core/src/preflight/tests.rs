@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::objects::{ClusterVersion, WholeConfig, read};
+use crate::objects::{ClusterVersion, ConfigHead, WholeConfig, read};
 
 fn target(version: &str) -> Target {
     Target {
@@ -63,9 +63,85 @@ fn every_check_has_a_name_of_its_own_in_order_and_none_guesses() {
     assert_eq!(names, sorted);
     assert!(names.iter().all(|name| name.starts_with("MachineConfig") && name.len() <= 256));
     // With nothing read there is one risk: that nothing is known.
-    let nothing = evaluate(&Inventory::default(), &target("4.22.0"));
+    let target = Target { kernel_floor: Some((5, 14)), ..target("4.22.0") };
+    let nothing = evaluate(&Inventory::default(), &target);
     assert_eq!(nothing.risks.iter().map(|risk| risk.name).collect::<Vec<_>>(), [UNKNOWN]);
-    assert!(nothing.risks[0].message.chars().count() <= MAX_MESSAGE);
+    let message = &nothing.risks[0].message;
+    assert!(message.chars().count() <= MAX_MESSAGE);
+    assert!(names.iter().all(|name| message.contains(name)), "{message}");
+}
+
+#[test]
+fn every_check_that_was_not_made_is_named_however_long_the_reasons_are() {
+    let mut unknown = message::Unknown::default();
+    for (at, check) in CHECKS.iter().enumerate() {
+        unknown.add(check.name, &format!("{at:02} {}", "x".repeat(1000)));
+    }
+    unknown.add("the target", &"y".repeat(1000));
+    let told = unknown.message();
+    assert!(told.chars().count() <= MAX_MESSAGE, "{}", told.chars().count());
+    assert!(CHECKS.iter().all(|check| told.contains(check.name)), "{told}");
+    let mut one = message::Unknown::default();
+    ["B", "A"].iter().for_each(|check| one.add(check, "there is no light"));
+    assert!(one.message().contains("find: B, A (because there is no light). Remove"), "{}", one.message());
+}
+
+#[test]
+fn what_was_found_and_what_could_not_be_looked_at_are_both_told() {
+    let node = |name: &str, kernel: &str| {
+        read(json!({"metadata": {"name": name}, "status": {"nodeInfo": {"kernelVersion": kernel}}})).unwrap()
+    };
+    let mut inventory = running("4.21.1");
+    inventory.nodes = Reading::Read(vec![node("old", "4.18.0-1"), node("mute", "")]);
+    let found = evaluate(&inventory, &Target { kernel_floor: Some((5, 14)), ..target("4.22.0") });
+    let message = |name: &str| &found.risks.iter().find(|risk| risk.name == name).unwrap().message;
+    assert!(message("MachineConfigKernelVersionMismatch").contains("old (4.18.0-1)"));
+    assert!(message(UNKNOWN).contains("MachineConfigKernelVersionMismatch (because 1 nodes do not tell"));
+}
+
+#[test]
+fn a_target_of_the_same_minor_release_heeds_less_also_where_it_is_the_one_that_runs() {
+    let unknown = |to: &str| {
+        let target = Target { kernel_floor: Some((5, 14)), ..target(to) };
+        evaluate(&running("4.21.5"), &target).risks[0].message.clone()
+    };
+    for (to, heeded) in [("4.21.9", false), ("4.21.5", false), ("4.21.1", false), ("4.22.0", true), ("4.23.0", true)] {
+        let told = unknown(to);
+        for Check { name, minor_only, .. } in CHECKS {
+            let is_named = [" (", ","].iter().any(|after| told.contains(&format!("{name}{after}")));
+            assert_eq!(is_named, heeded || !minor_only, "{to} {name}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_list_is_nothing_read_where_there_has_to_be_something() {
+    assert_eq!(Reading::Read(vec![1]).populated("x"), Reading::Read(vec![1]));
+    let empty: Reading<Vec<u8>> = Reading::Read(Vec::new());
+    assert_eq!(empty.populated("Nodes"), Reading::Failed { reason: "there are no Nodes".to_owned() });
+    assert_eq!(Reading::<Vec<u8>>::NotRead.populated("x"), Reading::NotRead);
+}
+
+#[test]
+fn an_image_is_set_by_what_a_pool_selects_or_was_made_of_but_not_by_the_operator() {
+    let pool = read(json!({"metadata": {"name": "infra"}, "spec": {
+        "machineConfigSelector": {"matchLabels": {"role": "infra"}},
+        "configuration": {"source": [{"name": "source"}]}}}))
+    .unwrap();
+    let config = |name: &str, role: &str, image: &str, annotations: serde_json::Value| {
+        read::<ConfigHead>(json!({"metadata": {"name": name, "labels": {"role": role}, "annotations": annotations},
+            "spec": {"osImageURL": image}}))
+        .unwrap()
+    };
+    let generated = json!({"machineconfiguration.openshift.io/generated-by-controller-version": "h"});
+    let configs = [
+        config("selected", "infra", "i", json!(null)),
+        config("source", "", "i", json!(null)),
+        config("other", "worker", "i", json!(null)),
+        config("plain", "infra", "", json!(null)),
+        config("made", "infra", "i", generated),
+    ];
+    assert_eq!(image_setters(&pool, configs.iter()), ["selected", "source"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod view;
+mod watch;
 
 use std::time::Duration;
 
@@ -17,9 +18,10 @@ use ostler_cluster_core::preflight::{
     Document, Execution, Findings, Inventory, Reading, ReleaseVersion, Target, compare, evaluate,
 };
 use ostler_cluster_core::streams::Policy;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use release::Release;
+use watch::Marks;
 
 use super::{Outcome, Trouble};
 use crate::cli::{ClusterOptions, Format, PreflightOptions};
@@ -37,27 +39,47 @@ const MOST_TARGETS: usize = 16;
 pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> Result<Outcome> {
     let versions = versions(options)?;
     let policy = policy(options)?;
-    let mut source = Source::open(cluster).await?;
-    let (begin, limit) = (Instant::now(), Duration::from_secs(options.timeout));
-    let releases = release::releases(&options.release, versions.len(), &source, begin + limit / RELEASE_SHARE).await?;
-    let mut deadline = begin + limit;
+    let source = Source::open_to_read(cluster).await?;
+    let limit = Duration::from_secs(options.timeout);
     if options.compare {
-        let (inventory, late) = gathered(&source, deadline, policy.as_ref()).await;
+        let begin = Instant::now();
+        let until = begin + limit / RELEASE_SHARE;
+        let releases = release::releases(&options.release, versions.len(), &source, until).await?;
+        let (inventory, late) = gathered(&source, begin + limit, policy.as_ref()).await;
         source.notes().iter().for_each(|note| output::note(note));
         return side_by_side(&inventory, late, options, versions.iter().zip(&releases));
     }
-    let (Some(version), Some(release)) = (versions.first(), releases.first()) else {
+    let Some(version) = versions.first() else {
         return Err(Trouble::input("name the release with --target-version").into());
     };
-    if let Some(path) = &options.output {
-        store::write(path, &Document::running(&target(options, version, release, Timestamp::now())))?;
-    }
+    again_and_again(cluster, options, source, version, policy.as_ref()).await
+}
+
+/// One answer, or with `--watch` as many as there are changes.
+async fn again_and_again(
+    cluster: &ClusterOptions,
+    options: &PreflightOptions,
+    mut source: Source,
+    version: &ReleaseVersion,
+    policy: Option<&Policy>,
+) -> Result<Outcome> {
+    let limit = Duration::from_secs(options.timeout);
     let mut written: Option<Document> = None;
+    let mut known: Option<Release> = None;
     loop {
-        let (inventory, late) = gathered(&source, deadline, policy.as_ref()).await;
+        let begin = Instant::now();
+        let marks = if options.watch { Marks::of(&source).await } else { Marks::default() };
+        let release = match known.take().filter(|release| !release.is_lacking()) {
+            Some(release) => release,
+            None => release::of_one(&options.release, &source, begin + limit / RELEASE_SHARE).await?,
+        };
+        if let (None, Some(path)) = (&written, &options.output) {
+            store::write(path, &Document::running(&target(options, version, &release, Timestamp::now())))?;
+        }
+        let (inventory, late) = gathered(&source, begin + limit, policy).await;
         source.notes().iter().filter(|_| written.is_none()).for_each(|note| output::note(note));
-        let target = target(options, version, release, Timestamp::now());
-        let (findings, document) = judged(&inventory, late, &target);
+        let target = target(options, version, &release, Timestamp::now());
+        let (findings, document) = judged(&inventory, late || release.late, &target);
         if written.as_ref().is_none_or(|before| !before.says_as(&document)) {
             tell(options, &target, &findings, &document)?;
             written = Some(document);
@@ -65,10 +87,18 @@ pub async fn preflight(cluster: &ClusterOptions, options: &PreflightOptions) -> 
         if !options.watch {
             return Ok(Outcome::Done);
         }
-        sleep(Duration::from_secs(options.interval)).await;
-        deadline = Instant::now() + limit;
-        if cluster.from_dir.is_some() {
-            source = Source::open(cluster).await?;
+        known = Some(release);
+        watch::wait(&source, marks, &inventory, options.interval.map(Duration::from_secs), begin).await;
+        reopen(cluster, &mut source).await;
+    }
+}
+
+/// A directory may have been written anew. While somebody is at it, what was read before has to do.
+async fn reopen(cluster: &ClusterOptions, source: &mut Source) {
+    if cluster.from_dir.is_some() {
+        match Source::open_to_read(cluster).await {
+            Ok(opened) => *source = opened,
+            Err(error) => output::error(&error),
         }
     }
 }
@@ -106,13 +136,15 @@ fn side_by_side<'a>(
     let mut documents = Vec::new();
     for (version, release) in targets {
         let target = target(options, version, release, now);
-        let (findings, document) = judged(inventory, late, &target);
+        let (findings, document) = judged(inventory, late || release.late, &target);
         all.push((version.to_string(), findings));
         documents.push(document);
     }
     match options.view {
         Format::Json => output::json(&documents)?,
-        Format::Text => output::text(&view::comparison(&compare(&all)))?,
+        Format::Text => {
+            output::text(&view::comparison(&compare(&all), documents.iter().all(Document::is_complete)))?;
+        }
     }
     Ok(Outcome::Done)
 }
@@ -147,7 +179,7 @@ fn tell(options: &PreflightOptions, target: &Target, findings: &Findings, docume
         store::write(path, document)?;
     }
     match (options.view, &options.output) {
-        (Format::Text, _) => output::text(&view::findings(target, findings)),
+        (Format::Text, _) => output::text(&view::findings(target, findings, document.is_complete())),
         (Format::Json, None) => output::json(document),
         (Format::Json, Some(_)) => Ok(()),
     }

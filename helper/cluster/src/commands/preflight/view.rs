@@ -18,19 +18,24 @@ const fn style(severity: Severity) -> Style {
     }
 }
 
-/// The risks of one target.
-pub fn findings(target: &Target, findings: &Findings) -> String {
+/// Told where there was no time for everything.
+const CUT: &str = "The time was over before everything was read: this is what was found by then.\n";
+
+/// The risks of one target; `complete` says that there was time for all checks.
+pub fn findings(target: &Target, findings: &Findings, complete: bool) -> String {
     let mut risks: Vec<&Risk> = findings.risks.iter().collect();
     risks.sort_by_key(|risk| (risk.severity, risk.name));
+    let cut = if complete { "" } else { CUT };
     if risks.is_empty() {
-        return format!("{} no risks for an update to {}\n", styled(GOOD, "clear:"), target.version);
+        return format!("{} no risks for an update to {}\n{cut}", styled(GOOD, "clear:"), target.version);
     }
     let count = |severity| risks.iter().filter(|risk| risk.severity == severity).count();
+    let warnings = count(Severity::Warning);
     let mut text = format!(
-        "update to {}: {} critical, {} warnings, {} infos\n",
+        "update to {}: {} critical, {warnings} warning{}, {} info\n{cut}",
         target.version,
         count(Severity::Critical),
-        count(Severity::Warning),
+        if warnings == 1 { "" } else { "s" },
         count(Severity::Info)
     );
     for risk in risks {
@@ -61,22 +66,19 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 /// Several targets side by side.
-pub fn comparison(comparison: &Comparison) -> String {
+pub fn comparison(comparison: &Comparison, complete: bool) -> String {
+    let cut = if complete { "" } else { CUT };
     if comparison.rows.is_empty() {
-        return format!("{} no risks for {}\n", styled(GOOD, "clear:"), comparison.targets.join(", "));
+        return format!("{} no risks for {}\n{cut}", styled(GOOD, "clear:"), comparison.targets.join(", "));
     }
-    let mut table = Table::new(&["RISK", "SEVERITY BY TARGET"]);
+    let headings = std::iter::once("RISK").chain(comparison.targets.iter().map(String::as_str));
+    let mut table = Table::new(&headings.collect::<Vec<_>>());
     for row in &comparison.rows {
-        let cells: Vec<String> = comparison
-            .targets
-            .iter()
-            .zip(&row.severities)
-            .map(|(target, severity)| format!("{target}: {:<8}", severity.map_or("-", Severity::word)))
-            .collect();
-        table.row(&[row.name, &cells.join("  ")]);
-        if let Some(worst) = row.severities.iter().flatten().min() {
-            table.colour(0, style(*worst));
+        let cells = row.severities.iter().map(|severity| severity.map_or("-", Severity::word));
+        table.row(&std::iter::once(row.name).chain(cells).collect::<Vec<_>>());
+        for (at, severity) in row.severities.iter().enumerate() {
+            table.colour(at + 1, severity.map_or(FAINT, style));
         }
     }
-    table.show()
+    format!("{}\n{cut}What each of them is about: the same with one --target-version and -o text.\n", table.show())
 }

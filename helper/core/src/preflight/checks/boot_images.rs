@@ -1,6 +1,6 @@
 //! Whether new machines can start, and join the pools they are made for.
 
-use super::{Answer, Nature, risk};
+use super::{Answer, Nature, partly, risk};
 use crate::boot_images::stub::{self, StubError};
 use crate::boot_images::{Cluster, Decision, Enrolment, Gate, Kind, KnownImages, Machine, Platform, conditions, plan};
 use crate::objects::condition;
@@ -109,12 +109,14 @@ pub(super) fn failing(inventory: &Inventory, target: &Target) -> Answer {
 
 pub(super) fn unmanaged(inventory: &Inventory, target: &Target) -> Answer {
     let boot = &inventory.boot;
-    let machines = boot.machines.needed()?;
+    if !boot.machines.needed()?.iter().any(|machine| machine.kind == Kind::MachineSet) {
+        return Ok(None);
+    }
     let Some(infrastructure) = boot.infrastructure.needed()? else {
         return Err(Undecided::because("there is no Infrastructure 'cluster'"));
     };
     let platform = Platform::of(infrastructure).map_err(Undecided::because)?;
-    if !platform.is_managed() || !machines.iter().any(|machine| machine.kind == Kind::MachineSet) {
+    if !platform.is_managed() {
         return Ok(None);
     }
     let configuration = boot.configuration.needed()?;
@@ -211,10 +213,8 @@ pub(super) fn stubs(inventory: &Inventory, target: &Target) -> Answer {
         let version = if version.is_empty() { "no version".to_owned() } else { format!("version {version}") };
         objects.add(&format!("Secret {name}"), &format!("{version}, for {}", machine.name()));
     }
-    if objects.is_empty() && unreadable > 0 {
-        return Err(Undecided::because(format!("the user data of {unreadable} machine resources cannot be read")));
-    }
-    Ok(risk(&objects, || Nature {
+    let unknown = || Undecided::because(format!("the user data of {unreadable} machine resources cannot be read"));
+    let found = risk(&objects, || Nature {
         name: STUB,
         severity: Severity::Warning,
         url: target.page(PAGE),
@@ -222,7 +222,8 @@ pub(super) fn stubs(inventory: &Inventory, target: &Target) -> Answer {
         remedy: "Convert each secret to version 3 before its boot image is updated; 'ostler-cluster bootimages plan' \
                  shows which."
             .to_owned(),
-    }))
+    });
+    partly(found, (unreadable > 0).then(unknown))
 }
 
 fn secret_of(machine: &Machine) -> Option<(&str, &'static [&'static str])> {

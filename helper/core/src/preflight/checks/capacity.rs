@@ -14,7 +14,8 @@ pub(super) fn control_plane(inventory: &Inventory, target: &Target) -> Answer {
     let views = inventory.views();
     let counted =
         views.ok().and_then(|views| views.iter().find(|view| view.name() == MASTER).map(|view| view.nodes.len()));
-    let machines = counted.unwrap_or_else(|| usize::try_from(pool.status.machine_count).unwrap_or_default());
+    let said = || usize::try_from(pool.status.machine_count).unwrap_or_default();
+    let machines = counted.filter(|counted| *counted > 0).unwrap_or_else(said);
     let most = max_unavailable(pool, machines);
     if most <= 1 {
         return Ok(None);
@@ -22,7 +23,7 @@ pub(super) fn control_plane(inventory: &Inventory, target: &Target) -> Answer {
     let quorum = machines / 2 + 1;
     let breaks = machines.saturating_sub(most) < quorum;
     let mut objects = Objects::default();
-    objects.add(MASTER, &format!("{most} of {machines} nodes at a time, {quorum} needed for a quorum"));
+    objects.add(MASTER, &format!("{most} at a time of {machines} nodes, {quorum} needed for a quorum"));
     Ok(risk(&objects, || Nature {
         name: CONTROL_PLANE,
         severity: if breaks { Severity::Critical } else { Severity::Warning },
@@ -37,7 +38,7 @@ pub(super) fn control_plane(inventory: &Inventory, target: &Target) -> Answer {
 
 pub(super) fn none_left(inventory: &Inventory, target: &Target) -> Answer {
     let mut objects = Objects::default();
-    for view in inventory.views()?.iter().filter(|view| !view.pool.spec.paused && !view.nodes.is_empty()) {
+    for view in inventory.views()?.iter().filter(|view| !view.nodes.is_empty()) {
         let capacity = capacity(view);
         if capacity.unavailable < capacity.max {
             continue;

@@ -1,6 +1,6 @@
 //! What rendered configurations are like.
 
-use super::{Answer, Nature, risk};
+use super::{Answer, Nature, partly, risk};
 use crate::objects::MachineConfigPool;
 use crate::preflight::configs::{ConfigDigest, Configs};
 use crate::preflight::{Inventory, Objects, Severity, Target, Undecided};
@@ -42,10 +42,7 @@ pub(super) fn size(inventory: &Inventory, target: &Target) -> Answer {
             severity = Severity::Critical;
         }
     }
-    if let (true, Some(undecided)) = (objects.is_empty(), unknown) {
-        return Err(undecided);
-    }
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: SIZE,
         severity,
         url: target.book(),
@@ -53,22 +50,28 @@ pub(super) fn size(inventory: &Inventory, target: &Target) -> Answer {
             "Rendered configurations are near or over the limit of {MAX_BYTES} bytes, and the release may add to them"
         ),
         remedy: "Move large files out of MachineConfigs, into an image or onto the nodes by other means.".to_owned(),
-    }))
+    });
+    partly(found, unknown)
 }
 
 pub(super) fn overridden(inventory: &Inventory, target: &Target) -> Answer {
     let configs = inventory.configs.needed()?;
     let mut objects = Objects::default();
     let mut loose = false;
+    let mut unknown = None;
     for pool in inventory.pools.needed()? {
-        let Some(digest) = target_config(configs, pool)?.filter(|digest| digest.overridden) else { continue };
+        let digest = target_config(configs, pool).unwrap_or_else(|undecided| {
+            unknown = Some(undecided);
+            None
+        });
+        let Some(digest) = digest.filter(|digest| digest.overridden) else { continue };
         let image = &digest.os_image_url;
         let by_digest = image.contains("@sha256:");
         loose |= !by_digest;
         let note = if by_digest { image.clone() } else { format!("{image}, a tag that may change at any time") };
         objects.add(&pool.metadata.name, &note);
     }
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: OVERRIDDEN,
         severity: Severity::Warning,
         url: target.book(),
@@ -78,39 +81,41 @@ pub(super) fn overridden(inventory: &Inventory, target: &Target) -> Answer {
             "Build the image anew on the target's, or remove osImageURL.{}",
             if loose { " Name images by digest: with a tag, nodes of one pool may run different systems." } else { "" }
         ),
-    }))
+    });
+    partly(found, unknown)
 }
 
 /// A pool that chooses its stream and has its image set besides is not rendered any more.
 pub(super) fn conflict(inventory: &Inventory, target: &Target) -> Answer {
     let mut objects = Objects::default();
+    let mut unknown = None;
     for pool in inventory.pools.needed()? {
-        let Some(stream) = pool.spec.os_image_stream.as_ref().filter(|stream| !stream.name.is_empty()) else {
-            continue;
-        };
+        let Some(stream) = pool.own_stream() else { continue };
         let configs = inventory.configs.needed()?;
-        let rendered = target_config(configs, pool)?.is_some_and(|digest| digest.overridden);
-        let note = format!("it chooses stream {}", stream.name);
-        if rendered {
-            objects.add(&pool.metadata.name, &note);
+        let name = &pool.metadata.name;
+        let setters = match configs.setters.get(name) {
+            Some(Ok(setters)) => setters.as_slice(),
+            Some(Err(why)) => {
+                unknown = Some(Undecided::because(format!("what pool {name} is made of: {why}")));
+                &[]
+            }
+            None => &[],
+        };
+        if configs.digests.get(&pool.spec.configuration.name).is_some_and(|digest| digest.overridden) {
+            objects.add(name, &format!("it chooses stream {stream}"));
         }
-        for source in &pool.spec.configuration.source {
-            if let Some(why) = configs.unread.get(&source.name) {
-                return Err(Undecided::because(format!("MachineConfig {}: {why}", source.name)));
-            }
-            let digest = configs.digests.get(&source.name);
-            if digest.is_some_and(|digest| !digest.generated && !digest.os_image_url.is_empty()) {
-                objects.add(&pool.metadata.name, &note);
-                objects.add(&pool.metadata.name, &format!("MachineConfig {} sets osImageURL", source.name));
-            }
+        for setter in setters {
+            objects.add(name, &format!("it chooses stream {stream}"));
+            objects.add(name, &format!("MachineConfig {setter} sets osImageURL"));
         }
     }
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: CONFLICT,
         severity: Severity::Critical,
         url: target.page("mco-image-streams"),
         cause: "Pools choose an OS image stream and have an osImageURL set besides, so they cannot be rendered"
             .to_owned(),
         remedy: "Remove either spec.osImageStream from the pool or osImageURL from the MachineConfig.".to_owned(),
-    }))
+    });
+    partly(found, unknown)
 }

@@ -72,6 +72,14 @@ struct Nature {
     remedy: String,
 }
 
+/// What was found, and what could not be looked at: neither hides the other.
+fn partly(risk: Option<Risk>, unknown: Option<Undecided>) -> Answer {
+    match unknown {
+        None => Ok(risk),
+        Some(Undecided { reason, .. }) => Err(Undecided { reason, beside: risk.map(Box::new) }),
+    }
+}
+
 /// A risk, if any object has it.
 fn risk(objects: &Objects, nature: impl FnOnce() -> Nature) -> Option<Risk> {
     if objects.is_empty() {

@@ -2,7 +2,7 @@
 
 use ostler_core::node::keys;
 
-use super::{Answer, Nature, risk};
+use super::{Answer, Nature, partly, risk};
 use crate::objects::Node;
 use crate::preflight::configs::Verdict;
 use crate::preflight::{Inventory, Objects, Severity, Target, Undecided};
@@ -25,26 +25,27 @@ pub(super) fn unreconcilable(inventory: &Inventory, target: &Target) -> Answer {
         }
     }
     let mut remedies: Vec<&str> = Vec::new();
-    let unknown = refusals(inventory, &mut objects, &mut remedies);
-    if let (true, Err(undecided)) = (objects.is_empty(), unknown) {
-        return Err(undecided);
-    }
+    let unknown = refusals(inventory, &mut objects, &mut remedies).err();
     remedies.sort_unstable();
     remedies.dedup();
     let given = remedies.first().map(|remedy| format!(" For the pools: {remedy}.")).unwrap_or_default();
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: UNRECONCILABLE,
         severity: Severity::Critical,
         url: target.book(),
         cause: "Nodes cannot reach the configuration that their pool wants".to_owned(),
         remedy: format!("Correct the MachineConfig that asks for it, or install the node again.{given}"),
-    }))
+    });
+    partly(found, unknown)
 }
 
 fn refusals<'a>(inventory: &'a Inventory, objects: &mut Objects, remedies: &mut Vec<&'a str>) -> Result<(), Undecided> {
     inventory.settings.or_none()?;
     let configs = inventory.configs.needed()?;
-    let mut unknown = configs.untried > 0;
+    let mut unknown = match configs.untried {
+        0 => None,
+        untried => Some(format!("{untried} ways from one rendered configuration to another were not tried")),
+    };
     for (passage, verdict) in &configs.verdicts {
         match verdict {
             Verdict::Refused { reason, remedy } => {
@@ -52,11 +53,14 @@ fn refusals<'a>(inventory: &'a Inventory, objects: &mut Objects, remedies: &mut 
                 objects.add(&name, reason);
                 remedies.push(remedy);
             }
-            Verdict::Unknown { .. } => unknown = true,
+            Verdict::Unknown { reason } => {
+                let (from, to) = (&passage.from, &passage.to);
+                unknown.get_or_insert(format!("{from} could not be compared with {to}: {reason}"));
+            }
             Verdict::Passable => {}
         }
     }
-    if unknown { Err(Undecided::because("some rendered configurations could not be compared")) } else { Ok(()) }
+    unknown.map_or(Ok(()), |reason| Err(Undecided::because(reason)))
 }
 
 /// The differences themselves may hold secrets; only where they are is told.
@@ -123,17 +127,16 @@ pub(super) fn kernel(inventory: &Inventory, target: &Target) -> Answer {
             None => silent += 1,
         }
     }
-    if objects.is_empty() && silent > 0 {
-        return Err(Undecided::because(format!("{silent} nodes do not tell the version of their kernel")));
-    }
+    let unknown = || Undecided::because(format!("{silent} nodes do not tell the version of their kernel"));
     let minor = target.version.minor_text();
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: KERNEL,
         severity: Severity::Warning,
         url: format!("https://docs.openshift.com/container-platform/{minor}/updating/kernel-compatibility.html"),
         cause: format!("Kernels are older than {}.{}, which {} is made for", floor.0, floor.1, target.version),
         remedy: "Update the pools of these nodes to the present release first, or replace the nodes.".to_owned(),
-    }))
+    });
+    partly(found, (silent > 0).then(unknown))
 }
 
 fn is_windows(node: &Node) -> bool {

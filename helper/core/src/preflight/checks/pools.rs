@@ -115,6 +115,9 @@ pub(super) fn updating(inventory: &Inventory, target: &Target) -> Answer {
             &pool.metadata.name,
             &format!("{} of {} machines are updated", status.updated_machine_count, status.machine_count),
         );
+        if wanted != reached {
+            objects.add(&pool.metadata.name, &format!("all have reached {reached:?}, and {wanted:?} is wanted"));
+        }
     }
     Ok(risk(&objects, || Nature {
         name: UPDATING,

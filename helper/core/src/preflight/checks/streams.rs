@@ -1,6 +1,6 @@
 //! Whether the target has the operating systems that pools follow, and pools can follow them.
 
-use super::{Answer, Nature, risk};
+use super::{Answer, Nature, partly, risk};
 use crate::objects::{MachineConfig, MachineConfigPool, OSImageStream};
 use crate::preflight::{Inventory, Objects, Reading, Severity, Target, Undecided};
 use crate::streams::{
@@ -226,21 +226,20 @@ pub(super) fn runc(inventory: &Inventory, target: &Target) -> Answer {
             unknown = configs.unread.get(name).map(|why| format!("MachineConfig {name}: {why}")).or(unknown);
             continue;
         };
+        let runtime = digest.runtime.as_ref().filter(|runtime| runtime.name == "runc");
         let followed = effective(pool, pools, &default).stream;
         let stream = if digest.overridden { class_of(&digest.os_image_url, target) } else { Some(followed.as_str()) };
-        let Some(stream) = stream.filter(|stream| WITHOUT_RUNC.contains(stream)) else { continue };
-        match (&digest.runtime, &digest.runtime_trouble) {
-            (Some(runtime), _) if runtime.name == "runc" => {
+        match (stream, runtime, &digest.runtime_trouble) {
+            (None, Some(_), _) => unknown = Some(format!("nothing says which stream {} is of", digest.os_image_url)),
+            (Some(stream), _, _) if !WITHOUT_RUNC.contains(&stream) => {}
+            (Some(stream), Some(runtime), _) => {
                 objects.add(&pool.metadata.name, &format!("stream {stream}, {} says runc", runtime.path));
             }
-            (_, Some(trouble)) => unknown = Some(trouble.clone()),
-            _ => {}
+            (_, None, Some(trouble)) => unknown = Some(trouble.clone()),
+            (_, None, None) => {}
         }
     }
-    if let (true, Some(reason)) = (objects.is_empty(), unknown) {
-        return Err(Undecided::because(reason));
-    }
-    Ok(risk(&objects, || Nature {
+    let found = risk(&objects, || Nature {
         name: RUNC,
         severity: Severity::Critical,
         url: target.page("machine-configs-custom"),
@@ -249,7 +248,8 @@ pub(super) fn runc(inventory: &Inventory, target: &Target) -> Answer {
                 .to_owned(),
         remedy: "Change the default runtime to crun: edit the ContainerRuntimeConfig or MachineConfig that sets it."
             .to_owned(),
-    }))
+    });
+    partly(found, unknown.map(Undecided::because))
 }
 
 /// The stream of an image that somebody chose, where its labels are known.

@@ -123,17 +123,36 @@ pub const ALONE: &[(&str, Spoil)] = &[
 /// Risks that another one cannot be without.
 pub const BESIDE: &[(&str, &str)] = &[("MachineConfigPausedPoolCertExpiry", "MachineConfigPoolPaused")];
 
-/// Those that take others with them or away, so that they stand alone only.
-pub const EXCLUSIVE: &[&str] = &[
-    "MachineConfigOSStreamDiscoveryFailed",
+/// Those that no cluster has beside all others: without any stream none is missing, and skew is enforced or it is not.
+pub const EXCLUSIVE: &[&str] = &["MachineConfigOSStreamDiscoveryFailed", "MachineConfigBootImageSkewUnenforced"];
+
+/// Those whose spoiling undoes that of others; `everything` spoils the cluster in their stead.
+const UNDOING: &[&str] = &[
     "MachineConfigDefaultOSStreamMissing",
     "MachineConfigOSStreamDowngrade",
     "MachineConfigOSStreamMissing",
     "MachineConfigNoUpdateCapacity",
-    "MachineConfigBootImageSkewUnenforced",
     "MachineConfigBootImageMajorMismatch",
     "MachineConfigBootImageUnmanaged",
 ];
+
+/// Spoils all that can be spoilt at once.
+pub fn everything(fixture: &mut Fixture) {
+    for (name, spoil) in ALONE {
+        if !EXCLUSIVE.contains(name) && !UNDOING.contains(name) {
+            spoil(fixture);
+        }
+    }
+    // The control plane was in a newer stream than the default, which the target does not have any more.
+    fixture.offer(&["rhel-10"]);
+    fixture.object("MachineConfigPool", "master")["status"]["osImageStream"] = json!({"name": "rhel-10"});
+    // The workers' next machines boot an image of somebody's own, of the stream that the workers have left.
+    let set = fixture.object("MachineSet", "worker");
+    set["metadata"]["labels"] = json!({});
+    let disks = "/spec/template/spec/providerSpec/value/disks";
+    *set.pointer_mut(disks).unwrap() = json!([{"boot": true, "image": "projects/mine/global/images/own"}]);
+    fixture.object("Node", "worker-0")["spec"] = json!({"unschedulable": true});
+}
 
 /// Makes a pool's own MachineConfig name an OS image, or none.
 fn set_by(fixture: &mut Fixture, pool: &str, image: &str) {
