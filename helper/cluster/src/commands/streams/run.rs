@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use ostler_cluster_core::objects::{ClusterVersion, Condition, MachineConfigPool, OSImageStream, OSImageStreamStatus};
-use ostler_cluster_core::streams::{self, Compared, Ownership, Upkeep, Version};
+use ostler_cluster_core::streams::{self, Compared, NoStreams, Ownership, Upkeep, Version};
 use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
@@ -21,8 +21,15 @@ use crate::source::Source;
 /// Runs until told to end, or for one turn.
 pub async fn run(cluster: &ClusterOptions, options: &RunOptions) -> Result<Outcome> {
     let source = Source::open(cluster).await?;
-    let turns =
-        |writer, leadership| Turns { source: &source, options, writer, leadership, told: BTreeMap::new(), shown: None };
+    let turns = |writer, leadership| Turns {
+        source: &source,
+        options,
+        writer,
+        leadership,
+        told: BTreeMap::new(),
+        shown: None,
+        found: None,
+    };
     if !options.own {
         return turns(None, None).all().await;
     }
@@ -45,7 +52,12 @@ struct Turns<'a> {
     told: BTreeMap<&'static str, String>,
     /// The report that was printed last.
     shown: Option<Report>,
+    /// What was found last, and for what: who only looks need not ask registries the same thing every turn.
+    found: Option<(Asked, OSImageStreamStatus)>,
 }
+
+/// What an answer depends on: the release, and the object that is there.
+type Asked = (String, Option<OSImageStream>);
 
 /// What `streams run -o json` prints of a turn. Keys are a contract; more may be added.
 #[derive(Clone, Default, PartialEq, Serialize)]
@@ -146,23 +158,17 @@ impl Turns<'_> {
     }
 
     async fn discover(&mut self, object: Option<&OSImageStream>, because: &str, report: &mut Report) -> Result<()> {
-        let gathered = Gathered::read(Some(self.source), &self.options.sources).await?;
-        let found = gathered.discover().await;
-        let remarks = match &found {
-            Ok(found) => found.remarks.iter(),
-            Err(none) => none.remarks().iter(),
+        let asked = (report.release.clone(), object.cloned());
+        let known = self.found.take_if(|(before, _)| self.writer.is_none() && *before == asked);
+        let status = match known {
+            Some((_, status)) => status,
+            None => self.look(because).await?,
         };
-        let remarks: Vec<String> = gathered.remarks.iter().chain(remarks).map(ToString::to_string).collect();
-        let found = found.map_err(|none| {
-            remarks.iter().for_each(|remark| output::note(remark));
-            Trouble::no_answer(format!("{because}, but {none}; it stays as it is"))
-        })?;
-        let status = found.status;
+        self.found = Some((asked, status.clone()));
         let words = format!("{because}: {} with default {}", status.names().join(", "), status.default_stream);
         (report.action, report.because) = ("discover", Some(because.to_owned()));
         match self.writer {
             Some(writer) => {
-                remarks.iter().for_each(|remark| output::note(remark));
                 self.may_write()?;
                 let asked = object.map(|object| object.spec.default_stream.as_str()).filter(|name| !name.is_empty());
                 writer.object(asked.unwrap_or(&status.default_stream), &report.release).await?;
@@ -178,6 +184,22 @@ impl Turns<'_> {
         }
         report.status = Some(status);
         Ok(())
+    }
+
+    /// Asks registries, and tells what was left out, once.
+    async fn look(&mut self, because: &str) -> Result<OSImageStreamStatus> {
+        let gathered = Gathered::read(Some(self.source), &self.options.sources).await?;
+        let found = gathered.discover().await;
+        let remarks = match &found {
+            Ok(found) => found.remarks.iter(),
+            Err(none) => none.remarks().iter(),
+        };
+        let remarks: Vec<String> = gathered.remarks.iter().chain(remarks).map(ToString::to_string).collect();
+        if self.told.insert("images", remarks.concat()) != Some(remarks.concat()) {
+            remarks.iter().for_each(|remark| output::note(remark));
+        }
+        let none = |none: NoStreams| Trouble::no_answer(format!("{because}, but {none}; it stays as it is"));
+        Ok(found.map_err(none)?.status)
     }
 
     async fn move_default(
