@@ -35,6 +35,8 @@ const BOOT_IMAGES: &str = "/release-manifests/0000_50_installer_coreos-bootimage
 const MAX_FILE: u64 = 8 << 20;
 /// Longest time to get one, with all that is tried again.
 const FILE_LIMIT: Duration = Duration::from_secs(300);
+/// How long nobody wonders what takes so long.
+const SLOW: Duration = Duration::from_secs(5);
 /// Most files of a directory of certificates.
 const MAX_BUNDLES: usize = 256;
 
@@ -68,7 +70,7 @@ impl Inspector {
             Self::Given(labels) => labels.clone(),
             Self::Registry(registry, cache) => {
                 let images: Vec<String> = images.iter().cloned().collect();
-                let found = registry.inspect_many(&images, Pace::default()).await;
+                let found = told_if_slow(registry.inspect_many(&images, Pace::default())).await;
                 if let Some(cache) = cache {
                     keep(cache, &images);
                 }
@@ -102,9 +104,20 @@ impl Inspector {
 
 async fn file(registry: &Registry, release: &str, path: &str) -> Result<Vec<u8>, String> {
     let late = |_| format!("{release} was not read within {} s", FILE_LIMIT.as_secs());
-    let found = timeout(FILE_LIMIT, registry.file(release, path, MAX_FILE)).await.map_err(late)?;
+    let reading = timeout(FILE_LIMIT, registry.file(release, path, MAX_FILE));
+    let found = told_if_slow(reading).await.map_err(late)?;
     let found = found.map_err(|error| error.to_string())?;
     found.ok_or_else(|| format!("{release} has no {path}; it is no release"))
+}
+
+/// Waits for registries, and says so when it takes long.
+async fn told_if_slow<T>(asking: impl Future<Output = T>) -> T {
+    tokio::pin!(asking);
+    if let Ok(answered) = timeout(SLOW, &mut asking).await {
+        return answered;
+    }
+    output::note("a registry is slow or cannot be reached; it is asked again, for five minutes at most");
+    asking.await
 }
 
 /// What nobody refers to any more goes in time. A cache that cannot be written is only slower next time.
