@@ -26,25 +26,25 @@ pub async fn rollout(cluster: &ClusterOptions, command: RolloutCommand) -> Resul
     let view = *options(&command);
     let mut source = Source::open_to_read(cluster).await?;
     let mut shown = None;
+    let wipes = view.watch && view.output == Format::Text && std::io::stdout().is_terminal();
     loop {
-        let answer = match gather::fleet(&source).await {
-            Ok((fleet, notes)) => {
-                let told = shown.is_some();
-                notes.iter().chain(&source.notes()).filter(|_| !told).for_each(|note| output::note(note));
-                Some(answer(&command, &fleet, Timestamp::now()))
+        match gather::fleet(&source).await {
+            Ok((fleet, mut notes)) => {
+                notes.extend(source.notes());
+                let mut answer = answer(&command, &fleet, Timestamp::now())?;
+                if wipes {
+                    // Beside the answer they would be wiped with it.
+                    answer.push_str(&view::notes(&notes));
+                } else if shown.is_none() {
+                    notes.iter().for_each(|note| output::note(note));
+                }
+                if shown.as_ref() != Some(&answer) {
+                    output::text(&format!("{}{answer}", if wipes { WIPE } else { "" }))?;
+                    shown = Some(answer);
+                }
             }
-            Err(error) if view.watch && shown.is_some() => {
-                output::error(&error);
-                None
-            }
+            Err(error) if view.watch && shown.is_some() => output::error(&error),
             Err(error) => return Err(error),
-        };
-        if let Some(answer) = answer.transpose()?
-            && shown.as_ref() != Some(&answer)
-        {
-            let wipe = view.watch && view.output == Format::Text && std::io::stdout().is_terminal();
-            output::text(&format!("{}{answer}", if wipe { WIPE } else { "" }))?;
-            shown = Some(answer);
         }
         if !view.watch {
             return Ok(Outcome::Done);

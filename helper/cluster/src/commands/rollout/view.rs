@@ -86,18 +86,15 @@ fn row(table: &mut Table, pool: &PoolStatus, node: &NodeStatus, now: Timestamp) 
 }
 
 fn strays(rollout: &Rollout) -> String {
-    let mut text = String::new();
-    for (name, why) in rollout.strays.iter().take(MOST_STRAYS) {
-        text.push_str(&format!("{} node {}: {}\n", styled(CAUTION, "note:"), printable(name), printable(why)));
-    }
+    let told = rollout.strays.iter().take(MOST_STRAYS).map(|(name, why)| format!("node {name}: {why}"));
     let more = rollout.strays.len().saturating_sub(MOST_STRAYS);
-    if more > 0 {
-        text.push_str(&format!(
-            "{} and {more} more nodes of no pool; -o json has them all\n",
-            styled(CAUTION, "note:")
-        ));
-    }
-    text
+    let rest = (more > 0).then(|| format!("and {more} more nodes of no pool; -o json has them all"));
+    notes(&told.chain(rest).collect::<Vec<_>>())
+}
+
+/// What is to be told beside the answer, a line each.
+pub fn notes(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("{} {}\n", styled(CAUTION, "note:"), printable(note))).collect()
 }
 
 /// A duration in its largest unit or two.
