@@ -32,6 +32,9 @@ KUBE_APISERVER=/path and ETCD=/path name programs of yours; nothing is built the
   FILTER          run only the tests whose name contains it
 ";
 
+/// The tests that need a cluster: the agent's, and those of the cluster helper.
+const TESTS: [&str; 4] = ["cluster", "boot_images", "observe", "own"];
+
 const SERVER: &str = "KUBE_APISERVER";
 const STORE: &str = "ETCD";
 
@@ -75,7 +78,9 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
         println!("{SERVER}={} {STORE}={}", binaries.server.display(), binaries.store.display());
         return Ok(());
     }
-    let mut command = process::cargo(["test", "--locked", "-p", "ostler", "--test", "cluster", "--"]);
+    let mut command = process::cargo(["test", "--locked"]);
+    command.args(["-p", "ostler", "-p", "ostler-cluster"]);
+    command.args(TESTS.iter().flat_map(|name| ["--test", name])).arg("--");
     binaries.name_for(&mut command);
     if real {
         command.env("OSTLER_CRDS", "real");
