@@ -56,6 +56,9 @@ pub struct Status {
     /// What it is to be introduced to its cluster with, while that has not happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<Bootstrap>,
+    /// The version of the image that it was installed from, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_image: Option<String>,
     /// That its configuration is somebody else's work, which has yet to be looked at as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inherited>,

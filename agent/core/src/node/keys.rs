@@ -35,6 +35,8 @@ pub const DRIFT_POLICY: &str = "ostler.dev/drift-policy";
 pub const HOLD: &str = "ostler.dev/hold";
 /// That the node was cordoned by somebody else when we asked for its drain, so that it is not ours to uncordon.
 pub const CORDONED_BEFORE: &str = "ostler.dev/cordoned-before-drain";
+/// Version of the image that the machine was installed from; ours to write, for whoever wonders how old boot images are.
+pub const BOOT_IMAGE: &str = "ostler.dev/boot-image-version";
 
 /// What begins every name of the machine-config-operator's.
 pub const OPERATOR_PREFIX: &str = "machineconfiguration.openshift.io/";

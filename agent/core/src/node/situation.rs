@@ -30,6 +30,8 @@ pub struct Situation {
     pub finalization_failure: Option<String>,
     /// What the node is to be introduced to its cluster with, while that has not happened.
     pub bootstrap: Option<Bootstrap>,
+    /// The version of the image that the machine was installed from, where it says so.
+    pub boot_image: Option<String>,
     /// What the duties beside updates have to say.
     pub duties: Duties,
 }

@@ -103,6 +103,7 @@ mod tests {
             irreconcilable: Irreconcilable::Untold,
             finalization_failure: None,
             bootstrap: None,
+            boot_image: None,
             duties: crate::node::Duties::default(),
         }
     }

@@ -14,6 +14,8 @@ pub const ALEPH_PATHS: [&str; 2] = ["/sysroot/.aleph-version.json", "/sysroot/.c
 /// No decision needs more, and no install image says more.
 pub const MOST_BYTES: u64 = 64 * 1024;
 
+/// No version is longer.
+const MOST_WORD: usize = 64;
 /// The label with the version of an image.
 const VERSION_LABEL: &str = "org.opencontainers.image.version";
 /// The label with the stream an image belongs to.
@@ -186,6 +188,12 @@ impl Aleph {
         [&self.build, &self.version].into_iter().map(String::as_str).find(|version| !version.is_empty())
     }
 
+    /// The same, where it is a version that can be told to anybody: a word, and no long one.
+    pub fn word(&self) -> Option<&str> {
+        let plain = |version: &&str| version.len() <= MOST_WORD && version.bytes().all(|byte| byte.is_ascii_graphic());
+        self.version().filter(plain)
+    }
+
     /// What it is made of.
     pub fn base(&self) -> Option<Base> {
         let kernel = || Base::of_kernel(&self.kernel);
@@ -284,5 +292,11 @@ mod tests {
             assert_eq!(Aleph::parse(text).unwrap().base(), expected, "{text}");
         }
         assert_eq!(Aleph::parse("{"), None);
+        let word = |build: &str| {
+            let aleph = Aleph { build: build.to_owned(), ..Aleph::default() };
+            aleph.word().map(str::to_owned)
+        };
+        assert_eq!(word("410.84.202201071309-0").as_deref(), Some("410.84.202201071309-0"));
+        assert_eq!((word(""), word("9.6\n"), word(&"9".repeat(65))), (None, None, None));
     }
 }

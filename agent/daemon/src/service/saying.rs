@@ -36,6 +36,7 @@ impl Worker {
             finalization_failure: self.machine.os.finalization_failure.clone(),
             // Without a cluster there is nobody to be introduced to.
             bootstrap: self.machine.bootstrap.clone().filter(|_| self.outside.drains()),
+            boot_image: self.machine.boot_image.clone(),
             duties: self.known.duties.clone(),
         }
     }

@@ -11,7 +11,7 @@ const LEFT: [&str; 3] = [
     "keep ostler from starting again:        systemctl disable --now ostler",
     "let the machine-config-daemon in again:  see docs/usage/hand-over.md, \"Going back\"",
     "remove ostler's notes from the node:    oc annotate node NODE ostler.dev/hold- ostler.dev/cordoned-before-drain- \
-     ostler.dev/drift-policy-",
+     ostler.dev/drift-policy- ostler.dev/boot-image-version-",
 ];
 
 /// That nothing is in the way.

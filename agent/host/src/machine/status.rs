@@ -2,6 +2,7 @@
 
 use ostler_core::kargs;
 use ostler_core::os::boot_mark::BootMark;
+use ostler_core::os::release::{self, ALEPH_PATHS, Aleph};
 use ostler_core::os::state::OsState;
 use ostler_core::status::{Inherited, Status};
 use ostler_core::transaction::{Finished, Open, OrderedRestart, Rejected};
@@ -9,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::charge::{self, Charge};
 use super::{inheritance, log, observe, origin::Stored, progress, proof::Held};
-use crate::disk::Disk;
+use crate::disk::{Disk, RootPath};
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
 
@@ -42,6 +43,7 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
             || last.as_ref().is_some_and(|last| last.awaits_restart(boot))
             || config.as_ref().is_some_and(left_undone),
         bootstrap: inheritance::bootstrap(disk)?,
+        boot_image: boot_image(disk),
         inherited,
         behind: None,
         config,
@@ -63,6 +65,13 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         os_unknown: None,
         rival: None,
     })
+}
+
+/// What the machine was installed from. It is information for others: where it cannot be read, there is none.
+fn boot_image(disk: &impl Disk) -> Option<String> {
+    let read = |name: &&str| disk.read(&RootPath::new(*name).ok()?, release::MOST_BYTES).ok();
+    let text = String::from_utf8(ALEPH_PATHS.iter().find_map(read)?).ok()?;
+    Aleph::parse(&text)?.word().map(str::to_owned)
 }
 
 /// What the record of the configuration says.

@@ -81,7 +81,7 @@ impl ReleaseVersion {
         } else if from.0 == to.0 {
             let apart = to.1 - from.1;
             if apart == 1 { Distance::Next } else { Distance::Skip(Some(apart)) }
-        } else if to.0 == from.0 + 1 && to.1 == 0 {
+        } else if from.0.checked_add(1) == Some(to.0) && to.1 == 0 {
             Distance::Next
         } else {
             Distance::Skip(None)

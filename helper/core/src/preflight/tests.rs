@@ -48,6 +48,8 @@ fn versions_are_strict_and_their_distance_is_what_people_call_it() {
         ("4.22.1", "5.2.0", Distance::Skip(None)),
         ("4.21.2", "4.21.1", Distance::Back),
         ("5.0.0", "4.99.0", Distance::Back),
+        ("18446744073709551614.0.0", "18446744073709551615.0.0", Distance::Next),
+        ("4.0.0", "18446744073709551615.1.0", Distance::Skip(None)),
     ] {
         assert_eq!(running(from).distance(&target(to)), expected, "{from} to {to}");
     }

@@ -31,6 +31,7 @@ pub fn annotations(situation: &Situation, view: &NodeView) -> BTreeMap<&'static 
     introduce(situation, view, &mut wanted);
     drain(situation, view, &mut wanted);
     certificates(situation, &mut wanted);
+    wanted.extend(situation.boot_image.as_deref().map(|version| (keys::BOOT_IMAGE, Wanted::text(version))));
     let change = |(key, wanted): (&'static str, Wanted)| {
         let observed = view.annotations.get(key).map(String::as_str);
         wanted.unlike(observed).map(|change| (key, change))

@@ -26,6 +26,7 @@ pub(super) fn settled(node: &str, config: &str) -> Situation {
         irreconcilable: Irreconcilable::Untold,
         finalization_failure: None,
         bootstrap: None,
+        boot_image: None,
         duties: crate::node::Duties::default(),
     }
 }

@@ -80,3 +80,16 @@ fn a_machine_that_is_only_looked_at_keeps_no_base() {
     assert!(matches!(machine.keep_base(&config("earliest", json!({}))), Err(Trouble::OnlyLooking)));
     assert_eq!(text(&disk, KEPT_BASE), None);
 }
+
+#[test]
+fn a_machine_says_what_it_was_installed_from_if_it_knows() {
+    let disk = fresh();
+    assert_eq!(status(&disk).boot_image, None);
+    disk.put_directory(&RootPath::new("/sysroot").unwrap(), OPEN).unwrap();
+    put(&disk, "/sysroot/.coreos-aleph-version.json", r#"{"build":"412.86.202301061548-0","imgid":"rhcos.qcow2"}"#);
+    assert_eq!(status(&disk).boot_image.as_deref(), Some("412.86.202301061548-0"));
+    put(&disk, "/sysroot/.aleph-version.json", r#"{"version":"9.6.20250930-0"}"#);
+    assert_eq!(status(&disk).boot_image.as_deref(), Some("9.6.20250930-0"), "the newer name comes first");
+    put(&disk, "/sysroot/.aleph-version.json", "{");
+    assert_eq!(status(&disk).boot_image, None, "what is not understood is not told");
+}

@@ -177,9 +177,9 @@ pub fn history(entries: &[&Entry]) -> String {
                 &reference.resource,
                 &(at + 1).to_string(),
                 &record.update_time,
-                &record.boot_image_version,
-                &record.from,
-                &record.to,
+                &or_dash(&record.boot_image_version),
+                &or_dash(&record.from),
+                &or_dash(&record.to),
             ]);
         }
     }

@@ -45,6 +45,16 @@ fn a_node_without_annotations_gets_everything_that_is_known_but_what_it_is_to_re
 }
 
 #[test]
+fn what_the_machine_was_installed_from_is_told_once_and_never_taken_back() {
+    let told = with(at_rest(), &[(keys::BOOT_IMAGE, "9.6.20250930-0")]);
+    let mut situation = settled("worker-0", "a");
+    assert_eq!(lines(&situation, &told), [""; 0], "a machine that does not say it takes nothing back");
+    situation.boot_image = Some("9.6.20250930-0".into());
+    assert_eq!(lines(&situation, &at_rest()), ["boot-image-version=9.6.20250930-0"]);
+    assert_eq!(lines(&situation, &told), [""; 0]);
+}
+
+#[test]
 fn only_what_differs_is_sent_and_what_is_over_is_blanked_or_deleted() {
     let situation = settled("worker-0", "a");
     for (pairs, expected) in [
