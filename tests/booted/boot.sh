@@ -50,6 +50,14 @@ mount -t tmpfs -o mode=755 run run
 : > run/ostree-booted
 : > run/ostree-sysroot-ro.stamp
 mkdir -p run/systemd/system run/systemd/system.conf.d run/old var/log/journal
+# Services in a sandbox get a /proc of their own, in which nothing of ours is mounted yet.
+mkdir run/kernel
+cp "$site/cmdline" "$site/boot_id" run/kernel
+for unit in ostler-applier ostler-firstboot ostler-recover; do
+    mkdir "run/systemd/system/$unit.service.d"
+    printf '[Service]\nBindReadOnlyPaths=/run/kernel/%s\n' \
+        cmdline:/proc/cmdline boot_id:/proc/sys/kernel/random/boot_id > "run/systemd/system/$unit.service.d/kernel.conf"
+done
 if [ ! -s etc/machine-id ]; then echo 0123456789abcdef0123456789abcdef > etc/machine-id; fi
 
 # The bus, the journal, logins and ostree: everything else that the distribution pulls into a boot is masked.

@@ -7,24 +7,37 @@ use serde_json::{Value, json};
 use crate::booted::wait_until;
 use crate::node::{DRIVERS, Driver, Node, make_image};
 
-const SERVED: &str = "etc/mcs-machine-config-content.json";
-const ENCAPSULATED: &str = "etc/ignition-machine-config-encapsulated.json";
-const DONE: &str = "etc/ignition-machine-config-encapsulated.json.bak";
-const RECORD: &str = "etc/machine-config-daemon/currentconfig";
-const MARK: &str = "var/lib/ostler/first-boot";
+pub const SERVED: &str = "etc/mcs-machine-config-content.json";
+pub const ENCAPSULATED: &str = "etc/ignition-machine-config-encapsulated.json";
+pub const DONE: &str = "etc/ignition-machine-config-encapsulated.json.bak";
+pub const RECORD: &str = "etc/machine-config-daemon/currentconfig";
+pub const MARK: &str = "var/lib/ostler/first-boot";
+const STATE: &str = "var/lib/ostler";
 
-/// A machine that Ignition has just furnished for this configuration.
+/// Makes a machine one that Ignition has just furnished for a configuration: nothing is known of earlier ones.
+pub fn furnish(node: &Node, config: &Value) {
+    let name = config["metadata"]["name"].as_str().unwrap();
+    let _ = fs::remove_dir_all(node.machine.path(STATE));
+    fs::create_dir_all(node.machine.path(STATE)).unwrap();
+    for file in [RECORD, DONE, "etc/only-old", "etc/only-new"] {
+        let _ = fs::remove_file(node.machine.path(file));
+    }
+    node.write("etc/motd", name);
+    node.write(&format!("etc/only-{name}"), name);
+    node.write(SERVED, &config.to_string());
+    node.write(ENCAPSULATED, &encapsulated(config).to_string());
+}
+
+fn encapsulated(config: &Value) -> Value {
+    let mut encapsulated = config.clone();
+    encapsulated["spec"]["config"] = json!({"ignition": {"version": "3.4.0"}});
+    encapsulated
+}
+
 fn installed(driver: Driver, config: impl FnOnce(&Node) -> Value) -> Option<(Node, Value)> {
     let node = Node::boot(driver)?;
     let config = config(&node);
-    let name = config["metadata"]["name"].as_str().unwrap().to_owned();
-    fs::remove_file(node.machine.path(RECORD)).unwrap();
-    node.write("etc/motd", &name);
-    node.write(&format!("etc/only-{name}"), &name);
-    node.write(SERVED, &config.to_string());
-    let mut encapsulated = config.clone();
-    encapsulated["spec"]["config"] = json!({"ignition": {"version": "3.4.0"}});
-    node.write(ENCAPSULATED, &encapsulated.to_string());
+    furnish(&node, &config);
     Some((node, config))
 }
 
@@ -34,11 +47,17 @@ fn begin(node: &Node) {
     node.machine.run("systemd-run", &unit);
 }
 
-fn record(node: &Node) -> Value {
+/// Waits until it says something.
+fn wait_for_words(node: &Node, words: &str) {
+    wait_until(words, || node.machine.journal(&["--boot", "--unit=first-boot.service"]).contains(words));
+}
+
+/// The configuration that the machine is said to be in.
+pub fn record(node: &Node) -> Value {
     serde_json::from_str(&node.read(RECORD)).unwrap_or_default()
 }
 
-fn is_over(node: &Node) -> bool {
+pub fn is_over(node: &Node) -> bool {
     let there = |path: &str| node.machine.path(path).exists();
     there(DONE) && !there(ENCAPSULATED) && !there(MARK)
 }
@@ -100,7 +119,61 @@ fn what_the_installation_left_is_refused_where_it_is_of_no_use() {
     node.write(ENCAPSULATED, "{");
     node.write(SERVED, "[]");
     node.ostler(&["firstboot"]).exits(2);
+    fs::remove_file(node.machine.path(SERVED)).unwrap();
+    let told = node.ostler(&["firstboot"]).exits(2).stderr;
+    assert!([SERVED, ENCAPSULATED].iter().all(|file| told.contains(file)), "{told}");
     assert!(node.read(RECORD).is_empty());
+}
+
+fn damage(node: &Node, file: &str, text: Option<&str>) {
+    match text {
+        Some(text) => node.write(file, text),
+        None => fs::remove_file(node.machine.path(file)).unwrap(),
+    }
+}
+
+#[test]
+fn the_configuration_that_was_served_is_enough() {
+    let Some((node, config)) = installed(Driver::Bootc, |node| node.config("old", 0, &["old.karg"])) else { return };
+    for text in [Some("{"), Some("[]"), None] {
+        furnish(&node, &config);
+        damage(&node, ENCAPSULATED, text);
+        let told = node.ostler(&["firstboot"]).exits(0).stderr;
+        assert!(told.contains(ENCAPSULATED) && told.contains("the other file of the installation is used"), "{told}");
+        assert_eq!(record(&node)["spec"]["config"], config["spec"]["config"]);
+        assert_eq!(node.read("etc/motd"), "old");
+        assert!(!node.machine.path(MARK).exists() && !node.machine.path(ENCAPSULATED).exists());
+    }
+}
+
+#[test]
+fn a_configuration_without_its_files_brings_the_operating_system_and_is_never_recorded_under_its_name() {
+    let Some((mut node, config)) = installed(Driver::Bootc, Node::new_config) else { return };
+    damage(&node, SERVED, Some("{"));
+    begin(&node);
+    node.machine.reboot_and_wait();
+    let told = node.machine.journal(&["--boot=-1", "--unit=first-boot.service"]);
+    assert!(told.contains(SERVED) && told.contains("the other file of the installation is used"), "{told}");
+    node.ostler(&["firstboot"]).exits(0);
+    let found = record(&node);
+    assert_eq!(
+        (&found["metadata"]["name"], &found["spec"]),
+        (&json!("new-without-files"), &encapsulated(&config)["spec"])
+    );
+    assert_eq!((is_over(&node), node.end()), (true, "new"));
+}
+
+#[test]
+fn a_registry_that_is_away_is_asked_again_and_again() {
+    let Some((mut node, _)) = installed(Driver::RpmOstree, Node::new_config) else { return };
+    node.registry.stop();
+    begin(&node);
+    wait_for_words(&node, "tried 3 times, again in ");
+    assert_eq!(node.status()["os"]["staged"], Value::Null);
+    node.registry.resume();
+    node.machine.reboot_and_wait();
+    node.ostler(&["firstboot"]).exits(0);
+    assert_eq!((is_over(&node), node.end()), (true, "new"));
 }
 
 #[test]
@@ -109,12 +182,17 @@ fn a_boot_image_of_another_major_version_stops_and_says_what_allows_it() {
         let (_, image) = make_image(node.site(), &node.registry, "9.6.20250930-0").unwrap();
         node.config_of("new", &image, &[])
     };
-    let Some((node, _)) = installed(Driver::RpmOstree, newer) else { return };
+    let Some((mut node, _)) = installed(Driver::RpmOstree, newer) else { return };
     let aleph = json!({"version": "418.84.202501071309-0"});
     let write = format!("mount -o remount,rw /sysroot && echo '{aleph}' > /sysroot/.aleph-version.json");
     node.machine.run("sh", &["-c", &write]);
-    let told = node.ostler(&["firstboot"]).exits(1).stderr;
-    assert!(told.contains("/etc/ostler/os-upgrade"), "{told}");
+    begin(&node);
+    wait_for_words(&node, "\"allow-major 9\" in /etc/ostler/os-upgrade; tried 2 times, again in ");
     assert_eq!(node.status()["os"]["staged"], Value::Null);
     assert!(node.machine.path(ENCAPSULATED).exists());
+    node.write("etc/ostler/os-upgrade", "allow-major 9\n");
+    node.machine.reboot_and_wait();
+    node.ostler(&["firstboot"]).exits(0);
+    assert!(is_over(&node));
+    assert_eq!(record(&node)["metadata"]["name"], "new");
 }

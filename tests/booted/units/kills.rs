@@ -1,24 +1,22 @@
-//! An update through both halves as services, either of which is stopped or killed in the middle of it.
-//!
-//! The kernel's own killer of processes is not at hand: the machine has no memory controller. It sends SIGKILL and nothing
-//! else, which is what is sent here.
+//! An update through both halves as services, either of which is stopped, killed or out of memory in the middle of it.
 
 use serde_json::json;
 
+use super::memory::Want;
 use super::{AGENT, APPLIER, Packaged};
 
-fn is_at_work(packaged: &Packaged) -> bool {
+pub fn is_at_work(packaged: &Packaged) -> bool {
     let mut question = packaged.node.machine.enter("systemctl");
     let said = question.args(["is-active", "ostler-bootc-switch.service"]).output().unwrap();
     matches!(said.stdout.trim_ascii(), b"active" | b"activating")
 }
 
-fn kill(packaged: &Packaged, unit: &str) {
+pub fn kill(packaged: &Packaged, unit: &str) {
     packaged.systemctl(&["kill", "--signal=KILL", "--kill-whom=main", unit]);
 }
 
 /// A node in the middle of an update, which goes on when there is a file `/run/go`.
-fn in_the_middle() -> Option<Packaged> {
+pub fn in_the_middle() -> Option<Packaged> {
     let mut packaged = Packaged::install()?;
     packaged.standalone();
     packaged.node.machine.reboot();
@@ -29,7 +27,7 @@ fn in_the_middle() -> Option<Packaged> {
     Some(packaged)
 }
 
-fn comes_to_its_end(packaged: &mut Packaged) {
+pub fn comes_to_its_end(packaged: &mut Packaged) {
     packaged.node.machine.reboot_and_wait();
     packaged.wait_until("the node is in the new configuration", || packaged.rests_in("new"));
     assert_eq!(packaged.node.end(), "new");
@@ -66,6 +64,30 @@ fn halves_that_are_killed_in_the_middle_are_started_again_and_go_on() {
     packaged.wait_until("there is another root half", || {
         !["0", &first].contains(&packaged.show(APPLIER, "MainPID").as_str())
     });
+    packaged.write("run/go", "");
+    comes_to_its_end(&mut packaged);
+}
+
+/// Has a service run out of memory until the kernel kills it; false where that cannot be done.
+fn starve(packaged: &Packaged, unit: &str) -> bool {
+    let first = packaged.show(unit, "MainPID");
+    let Some(want) = Want::of(packaged, unit) else { return false };
+    packaged.wait_until("there is another one in its place", || {
+        // Both are asked, and an answer takes memory. Whoever asked gets none, or gets it of the next.
+        let _ = packaged.node.ostler(&["status"]);
+        !["0", &first].contains(&packaged.show(unit, "MainPID").as_str())
+    });
+    assert_eq!(want.killed(), 1, "{unit}");
+    true
+}
+
+#[test]
+fn halves_that_run_out_of_memory_in_the_middle_are_started_again_and_go_on() {
+    let Some(mut packaged) = in_the_middle() else { return };
+    if !starve(&packaged, AGENT) {
+        return;
+    }
+    assert!(starve(&packaged, APPLIER) && is_at_work(&packaged));
     packaged.write("run/go", "");
     comes_to_its_end(&mut packaged);
 }

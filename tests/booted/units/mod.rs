@@ -2,8 +2,12 @@
 //! and what becomes of a half that is killed.
 
 mod cluster;
+mod cuts;
+mod first_boot;
 mod kills;
+mod memory;
 mod order;
+mod scripts;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -34,7 +38,11 @@ struct Packaged {
 impl Packaged {
     /// A node in `old`, on which the package's scripts have run and nothing was started yet.
     fn install() -> Option<Self> {
-        let packaged = Self { node: Node::boot(Driver::Bootc)? };
+        Self::with(Driver::Bootc)
+    }
+
+    fn with(driver: Driver) -> Option<Self> {
+        let packaged = Self { node: Node::boot(driver)? };
         let machine = &packaged.node.machine;
         machine.run("systemd-sysusers", &["/usr/lib/sysusers.d/ostler.conf"]);
         machine.run("systemd-tmpfiles", &["--create", "/usr/lib/tmpfiles.d/ostler.conf"]);

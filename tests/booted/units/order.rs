@@ -1,35 +1,34 @@
 //! The order of a boot, and who runs as whom.
 
-use serde_json::json;
-
 use super::{AGENT, APPLIER, Packaged, UNITS};
+use crate::first_boot::furnish;
 
 /// What the machine-config-operator has on every node.
 const DEPENDENCIES: &str = "[Unit]\nRequires=basic.target\nAfter=basic.target\n";
 const OS_UPDATE: &str = "[Unit]\nDescription=First boot\n";
-const KUBELET: &str = "[Unit]\nRequires=kubelet-dependencies.target\nAfter=kubelet-dependencies.target\n\
-    [Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n";
+pub const KUBELET: &str = "kubelet.service";
+/// Writes down which operating system it is started on.
+const KUBELET_UNIT: &str = "[Unit]\nRequires=kubelet-dependencies.target\nAfter=kubelet-dependencies.target\n\
+    [Service]\nType=oneshot\nRemainAfterExit=yes\n\
+    ExecStart=/bin/sh -c 'sed -n s/^VERSION=//p /usr/lib/os-release >> /var/kubelet-saw'\n";
+pub const SEEN: &str = "var/kubelet-saw";
 const RIVALS: [&str; 2] = ["machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service"];
 const RIVAL: &str = "[Unit]\nConditionPathExists=/etc/ignition-machine-config-encapsulated.json\n\
     [Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/touch /var/rival\n";
 
-/// A machine that Ignition has just furnished for `old`, whose operating system it has already.
-fn furnish(packaged: &Packaged) {
-    let config = packaged.node.config("old", 0, &["old.karg"]);
-    let mut encapsulated = config.clone();
-    encapsulated["spec"]["config"] = json!({"ignition": {"version": "3.4.0"}});
-    packaged.write("etc/mcs-machine-config-content.json", &config.to_string());
-    packaged.write("etc/ignition-machine-config-encapsulated.json", &encapsulated.to_string());
-    packaged.write("etc/only-old", "old");
-    std::fs::remove_file(packaged.node.machine.path("etc/machine-config-daemon/currentconfig")).unwrap();
+/// Gives a machine what the cluster's own configuration has beside the agent.
+pub fn surround(packaged: &Packaged) {
     packaged.unit("kubelet-dependencies.target", DEPENDENCIES, "multi-user.target.wants");
     packaged.unit("firstboot-osupdate.target", OS_UPDATE, "multi-user.target.wants");
-    packaged.unit("kubelet.service", KUBELET, "multi-user.target.wants");
+    packaged.unit(KUBELET, KUBELET_UNIT, "multi-user.target.wants");
     for rival in RIVALS {
         packaged.unit(rival, RIVAL, "firstboot-osupdate.target.requires");
     }
-    // The kubelet's credentials and drift are others' business here.
-    packaged.standalone();
+}
+
+/// The operating systems that the kubelet was started on.
+pub fn seen(packaged: &Packaged) -> Vec<String> {
+    packaged.node.read(SEEN).lines().map(|line| line.trim_matches('"').to_owned()).collect()
 }
 
 #[test]
@@ -38,7 +37,11 @@ fn a_first_boot_goes_from_recovery_over_the_first_boot_to_the_agent() {
     for unit in UNITS {
         assert_eq!(packaged.systemctl(&["is-enabled", unit]), "enabled", "{unit}");
     }
-    furnish(&packaged);
+    // It has the operating system of its configuration already.
+    furnish(&packaged.node, &packaged.node.config("old", 0, &["old.karg"]));
+    surround(&packaged);
+    // The kubelet's credentials and drift are others' business here.
+    packaged.standalone();
     packaged.node.machine.reboot();
     packaged.wait_until("the agent is ready", || packaged.show(AGENT, "ActiveState") == "active");
     in_order(&packaged);

@@ -102,6 +102,13 @@ pub enum Notice {
         /// Whether it takes a restart.
         reboot: bool,
     },
+    /// How long a change took.
+    Timed {
+        /// The configuration that it was to lead to.
+        config: String,
+        /// Its parts.
+        words: String,
+    },
     /// A service was told of the change.
     ServiceTold {
         /// Its name.
@@ -357,6 +364,7 @@ identifiers! {
     UncordonAsked: "f397235f31073a76c3021aa0965fb74a",
     UpdateBegun: "e5d8cfad669422ae23139205ffec9f6b",
     Applied: "21b0986b661cdda48d81bded00f2d4bf",
+    Timed: "4682ae3625b248669421dede5e27658c",
     ServiceTold: "3008de7840313adac682ab4d49bbf94f",
     Restarting: "22c5830fbae7a4e2aa06e66c49045e72",
     RestartLate: "338816923f8236039be768d2f64170de",

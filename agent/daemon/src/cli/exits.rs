@@ -30,9 +30,9 @@ Exit status:
 /// Of `ostler firstboot`.
 pub(super) const FIRSTBOOT_EXIT: &str = "\
 Exit status:
-  0  the machine is in its configuration, or was already
-  1  something failed; starting again may help
-  2  what the installation left cannot be used, or the command line is wrong
+  0  the machine is in its configuration, or was already; or it restarts
+  1  told to end before that; starting again goes on with it
+  2  what the installation left cannot be used, the command line is wrong, or another agent runs here
   3  the configuration is refused; the reason and the remedy are shown";
 
 /// Of `ostler apply`.

@@ -6,7 +6,7 @@ use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Ending, Finished};
 
-use super::root_half::{Asking, joined};
+use super::root_half::joined;
 use super::signals::Signal;
 use super::worker::Worker;
 
@@ -38,14 +38,17 @@ impl Worker {
     /// to end is remembered.
     pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
         let changes = is_change(&request);
-        let Asking { mut answer, mut progress, .. } = self.root.ask(request);
+        let mut asking = self.root.ask(request);
         loop {
             let watchdog = self.teller.watchdog();
             tokio::select! {
                 biased;
-                reply = &mut answer => return joined(reply).map_err(|error| lost(&error)),
-                Ok(()) = progress.changed() => {
-                    let step = progress.borrow_and_update().clone();
+                reply = &mut asking.answer => {
+                    self.stopwatch.add(asking.timed());
+                    return joined(reply).map_err(|error| lost(&error));
+                }
+                Ok(()) = asking.progress.changed() => {
+                    let step = asking.progress.borrow_and_update().clone();
                     self.teller.progress(step.as_ref());
                 }
                 change = self.outside.change() => {
@@ -100,11 +103,19 @@ impl Worker {
                 if os {
                     self.teller.os_changed(!matches!(finished.ending, Ending::Undone { .. }));
                 }
+                self.tell_times(&finished.to);
                 self.tell_end(&finished, &steps);
                 Ok("the change ended".to_owned())
             }
             Reply::Nothing => Ok("there was nothing to change".to_owned()),
             other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Tells how long a change took, with the check before it.
+    fn tell_times(&mut self, config: &str) {
+        if let Some(words) = std::mem::take(&mut self.stopwatch).words() {
+            self.tell(&Notice::Timed { config: config.to_owned(), words });
         }
     }
 
@@ -135,6 +146,7 @@ impl Worker {
         let restarted = self.machine.open.as_ref().is_some_and(|open| open.awaits_end_of.is_some());
         match self.put(Request::Recover).await? {
             Reply::Finished(finished) => {
+                self.tell_times(&finished.to);
                 let undone =
                     matches!(&finished.ending, Ending::Undone { .. } | Ending::AwaitsReboot { reason: Some(_) });
                 let config = if undone { finished.from } else { finished.to };

@@ -43,31 +43,66 @@ pub fn after_once(decision: &Decision) -> Option<Ending> {
     })
 }
 
-/// How a first boot has ended. A restart is waited for, so that nothing starts that is to start after it; and the proof of
-/// the boot needs what starts only then.
+/// How a first boot has ended. Whatever may still come, the restart included, is waited for, so that nothing starts that
+/// is to start after it; but the proof of the boot needs what starts only then.
 pub fn after_first_boot(decision: &Decision) -> Option<Ending> {
     match (&decision.next, &decision.trouble) {
-        (Next::Wait(Wait::Restart), _) => None,
-        (_, None) if decision.phase == Phase::Proving => Some(Ending::Settled),
-        _ => after_once(decision),
+        (_, Some(trouble)) if trouble.kind == TroubleKind::Unreconcilable => Some(Ending::Refused),
+        (_, Some(_)) => None,
+        (Next::Wait(Wait::Settled), None) => Some(Ending::Settled),
+        (_, None) => (decision.phase == Phase::Proving).then_some(Ending::Settled),
     }
+}
+
+/// How one has ended that was told to. A first boot that is cut short has not succeeded, unless the restart cuts it short.
+pub fn when_told(decision: &Decision, first_boot: bool) -> Ending {
+    let awaited = matches!(decision.next, Next::Wait(Wait::Restart));
+    if first_boot && !awaited { Ending::Failed } else { Ending::Told }
 }
 
 #[cfg(test)]
 mod tests {
     use ostler_core::node::Trouble;
+    use ostler_core::rival::{Rival, Task};
 
     use super::*;
 
+    fn decision(wait: Wait, trouble: Option<TroubleKind>) -> Decision {
+        let trouble = trouble.map(|kind| Trouble { kind, reason: String::new() });
+        Decision { next: Next::Wait(wait), phase: Phase::Considering, trouble, drain: None }
+    }
+
+    fn chance() -> Wait {
+        Wait::Chance { reason: String::new() }
+    }
+
+    #[test]
+    fn a_first_boot_ends_only_in_its_configuration_or_when_that_cannot_be_had() {
+        let degraded = Some(TroubleKind::Degraded);
+        for (decision, expected) in [
+            (decision(Wait::Settled, None), Some(Ending::Settled)),
+            (Decision { phase: Phase::Proving, ..decision(chance(), None) }, Some(Ending::Settled)),
+            (decision(Wait::Help, Some(TroubleKind::Unreconcilable)), Some(Ending::Refused)),
+            (decision(Wait::Help, degraded), None),
+            (Decision { phase: Phase::Proving, ..decision(chance(), degraded) }, None),
+            (decision(Wait::Restart, None), None),
+            (decision(Wait::Turn, None), None),
+            (decision(Wait::Rival(Rival { pid: 7, task: Task::FirstBoot }), None), None),
+            (decision(chance(), None), None),
+        ] {
+            assert_eq!(after_first_boot(&decision), expected, "{decision:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_boot_that_is_cut_short_has_failed_unless_by_its_own_restart() {
+        assert_eq!(when_told(&decision(chance(), None), true), Ending::Failed);
+        assert_eq!(when_told(&decision(Wait::Restart, None), true), Ending::Told);
+        assert_eq!(when_told(&decision(chance(), None), false), Ending::Told);
+    }
+
     #[test]
     fn one_turn_ends_when_only_others_can_go_on() {
-        let decision = |wait, trouble: Option<TroubleKind>| Decision {
-            next: Next::Wait(wait),
-            phase: Phase::Considering,
-            trouble: trouble.map(|kind| Trouble { kind, reason: String::new() }),
-            drain: None,
-        };
-        let chance = || Wait::Chance { reason: String::new() };
         for (decision, expected) in [
             (decision(Wait::Settled, None), Some(Ending::Settled)),
             (decision(Wait::Restart, None), Some(Ending::Waiting)),

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use ostler_core::first_boot::{Target, target};
-use ostler_core::node::{NodeView, keys};
+use ostler_core::node::{Decision, NodeView, keys};
 use ostler_core::protocol::{Failure, FirstBoot, Reply, Request, Rules, Sealed};
 
+use super::ending::{Ending, after_first_boot};
 use super::known::Known;
 use super::worker::Worker;
 use crate::input;
@@ -56,6 +57,27 @@ impl Installation {
 }
 
 impl Worker {
+    /// Has the machine remember that its first boot has begun, if it is one.
+    pub(super) async fn begin_first_boot(&mut self) -> Result<(), Failure> {
+        if !self.begun {
+            self.note_first_boot(FirstBoot::Begins).await?;
+            self.begun = true;
+        }
+        Ok(())
+    }
+
+    /// How the first boot has ended, if it has. An end that the machine could not be made to remember is none yet.
+    pub(super) async fn end_first_boot(&mut self, decision: &Decision) -> Option<Ending> {
+        let ending = after_first_boot(decision)?;
+        if ending == Ending::Settled
+            && let Err(failure) = self.note_first_boot(FirstBoot::Ends).await
+        {
+            let _ = self.hindered(&failure);
+            return None;
+        }
+        Some(ending)
+    }
+
     /// Has the machine remember how far its first boot is, if it is one.
     pub(super) async fn note_first_boot(&mut self, stage: FirstBoot) -> Result<(), Failure> {
         if !self.outside.is_first_boot() {

@@ -4,6 +4,7 @@ use ostler_core::node::{ConfigRef, Outlook};
 use ostler_core::protocol::{Failure, Observation, Reply, Request};
 
 use super::outlook::{self, Look, Subject};
+use super::stopwatch::Stopwatch;
 use super::worker::Worker;
 
 impl Worker {
@@ -25,6 +26,7 @@ impl Worker {
     pub(super) async fn plan(&mut self) -> Result<(), Failure> {
         let Some(subject) = self.subject() else { return Ok(()) };
         let mounted = self.known.mounted;
+        self.stopwatch = Stopwatch::default();
         if self.known.rules_pending {
             let outlook = Outlook::Blocked("the operator has yet to merge the disruption policies".to_owned());
             self.look = Some(Look { subject, mounted, outlook, change: None });

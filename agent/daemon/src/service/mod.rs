@@ -21,6 +21,7 @@ mod saying;
 mod signals;
 mod standalone;
 mod status_file;
+mod stopwatch;
 mod teller;
 mod worker;
 

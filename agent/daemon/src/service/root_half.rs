@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 use futures_util::future::BoxFuture;
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::outlook::words;
+use super::stopwatch::Stopwatch;
 use crate::applier::{Connection, Line};
 use crate::cluster::Keeper;
 
@@ -26,6 +28,8 @@ pub struct Asking {
     pub answer: JoinHandle<Result<Reply>>,
     /// How far it is, as last heard.
     pub progress: watch::Receiver<Option<Progress>>,
+    /// How long its parts took so far.
+    timed: Arc<Mutex<Stopwatch>>,
     line: Arc<Mutex<Waiting>>,
 }
 
@@ -40,7 +44,7 @@ impl Asking {
     /// A question whose answer comes from elsewhere.
     #[cfg(test)]
     pub fn of(answer: JoinHandle<Result<Reply>>, progress: watch::Receiver<Option<Progress>>) -> Self {
-        Self { answer, progress, line: Arc::default() }
+        Self { answer, progress, timed: Arc::default(), line: Arc::default() }
     }
 
     /// Whether it was given up.
@@ -48,6 +52,11 @@ impl Asking {
     pub fn given_up(&self) -> impl Fn() -> bool + Send + 'static {
         let line = Arc::clone(&self.line);
         move || line.lock().unwrap_or_else(PoisonError::into_inner).given_up
+    }
+
+    /// How long the parts of the question took, once it is answered.
+    pub fn timed(&self) -> Stopwatch {
+        std::mem::take(&mut self.timed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Gives the question up. What the root half can take up again later ends, all else does not; the answer comes.
@@ -77,6 +86,8 @@ impl RootHalf {
         let (tell, progress) = watch::channel(None);
         let line = Arc::new(Mutex::new(Waiting::default()));
         let shared = Arc::clone(&line);
+        let timed = Arc::new(Mutex::new(Stopwatch::default()));
+        let watch = Arc::clone(&timed);
         let answer = tokio::task::spawn_blocking(move || {
             let mut connection = Connection::open(root.as_deref())?;
             {
@@ -84,12 +95,15 @@ impl RootHalf {
                 anyhow::ensure!(!waiting.given_up, "the question was given up before it was put");
                 waiting.line = Some(connection.line());
             }
-            connection.ask(&request, &mut |step| {
+            let answer = connection.ask(&request, &mut |step| {
+                watch.lock().unwrap_or_else(PoisonError::into_inner).enter(step, Instant::now());
                 // The loop may have lost its interest.
                 let _ = tell.send(Some(step.clone()));
-            })
+            });
+            watch.lock().unwrap_or_else(PoisonError::into_inner).end(Instant::now());
+            answer
         });
-        Asking { answer, progress, line }
+        Asking { answer, progress, timed, line }
     }
 }
 

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ostler_core::hosted;
-use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, Wait, decide};
-use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
+use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, TroubleKind, Wait, decide};
+use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
 
 use super::acting::Done;
 use super::clock::Clock;
-use super::ending::{Ending, after_first_boot, after_once};
+use super::ending::{Ending, after_once, when_told};
 use super::health::Health;
 use super::known::Known;
 use super::outlook::{self, Look};
@@ -22,6 +22,7 @@ use super::outside::Outside;
 use super::report::Report;
 use super::root_half::RootHalf;
 use super::signals::Signals;
+use super::stopwatch::Stopwatch;
 use super::teller::Teller;
 use crate::duty::Duties;
 
@@ -33,6 +34,8 @@ const PROOF_INTERVAL: Duration = Duration::from_secs(5);
 const BUSY_INTERVAL: Duration = Duration::from_secs(5);
 /// A node that needs help is looked at again now and then: somebody may have helped without telling.
 const HELP_INTERVAL: Duration = Duration::from_secs(600);
+/// What for.
+const HELPED: &str = "looking whether somebody has helped";
 /// How often another agent on the node is looked for again.
 const RIVAL_INTERVAL: Duration = Duration::from_secs(30);
 /// How often a restart that was ordered is looked at.
@@ -73,6 +76,10 @@ pub struct Worker {
     manner: Manner,
     /// Whether the names of network interfaces are yet to be looked at.
     pub(super) nics: bool,
+    /// Whether the machine remembers that its first boot has begun.
+    pub(super) begun: bool,
+    /// How long the parts of the change took that is looked at or made.
+    pub(super) stopwatch: Stopwatch,
     failures: u32,
     pub(super) unpublished: u32,
     /// When to turn without another reason, and what for.
@@ -115,6 +122,8 @@ impl Worker {
             health,
             duties,
             nics: manner.restarts,
+            begun: false,
+            stopwatch: Stopwatch::default(),
             manner,
             clock: Clock::start(),
             machine: Status::default(),
@@ -131,38 +140,31 @@ impl Worker {
     /// Works until it is told to end, or once until nothing is left to do.
     pub async fn work(mut self) -> Ending {
         let mut reason = "the agent started".to_owned();
-        if let Err(failure) = self.note_first_boot(FirstBoot::Begins).await {
-            let _ = self.hindered(&failure);
-            return Ending::Failed;
-        }
-        loop {
-            let decision = self.turn(&reason).await;
-            let ended = match self.ended(&decision) {
-                Some(Ending::Settled) if self.note_first_boot(FirstBoot::Ends).await.is_err() => Some(Ending::Failed),
-                ended => ended,
+        let ending = loop {
+            let decision = match self.begin_first_boot().await {
+                Ok(()) => self.turn(&reason).await,
+                Err(failure) => self.hindered(&failure),
             };
-            if let Some(ending) = ended {
-                self.teller.tell(&Notice::Stopped);
-                self.teller.stopping();
-                return ending;
+            if let Some(ending) = self.ended(&decision).await {
+                break ending;
             }
             match self.reason().await {
                 Some(next) => reason = next,
-                None => {
-                    self.teller.tell(&Notice::Stopped);
-                    self.teller.stopping();
-                    return Ending::Told;
-                }
+                None => break when_told(&decision, self.outside.is_first_boot()),
             }
-        }
+        };
+        self.teller.tell(&Notice::Stopped);
+        self.teller.stopping();
+        ending
     }
 
-    fn ended(&self, decision: &Decision) -> Option<Ending> {
+    async fn ended(&mut self, decision: &Decision) -> Option<Ending> {
+        let first_boot = self.outside.is_first_boot();
         if self.signals.told_to_end() {
-            return Some(Ending::Told);
+            return Some(when_told(decision, first_boot));
         }
-        if self.outside.is_first_boot() {
-            return after_first_boot(decision);
+        if first_boot {
+            return self.end_first_boot(decision).await;
         }
         after_once(decision).filter(|_| self.manner.once)
     }
@@ -243,7 +245,10 @@ impl Worker {
                 }
                 Done::Waiting => return self.wait(decision),
                 Done::Acted(what) => {
-                    self.succeeded();
+                    // That it could be looked at says nothing of what was found.
+                    if decision.next != Next::Plan {
+                        self.succeeded();
+                    }
                     why = what;
                 }
                 Done::Hindered(failure) => {
@@ -320,7 +325,12 @@ impl Worker {
             Wait::Restart if self.manner.restarts => self.rouse(RESTART_INTERVAL, "looking for the restart"),
             Wait::Help => {
                 self.look = None;
-                self.rouse(HELP_INTERVAL, "looking whether somebody has helped");
+                let told = decision.trouble.as_ref().filter(|trouble| trouble.kind != TroubleKind::Unreconcilable);
+                match told.map(|trouble| trouble.reason.clone()).filter(|_| self.outside.is_first_boot()) {
+                    // Nobody is there to be told but whoever reads the console: when it is tried again is said as well.
+                    Some(reason) => drop(self.retry(&reason, HELPED)),
+                    None => self.rouse(HELP_INTERVAL, HELPED),
+                }
             }
             Wait::Chance { reason } => {
                 let reason = reason.clone();
@@ -339,7 +349,7 @@ impl Worker {
     }
 
     /// What failed is tried again later; only what a person has to look at is trouble.
-    fn hindered(&mut self, failure: &Failure) -> Decision {
+    pub(super) fn hindered(&mut self, failure: &Failure) -> Decision {
         let mut decision = self.retry(&outlook::words(failure), "trying again");
         if failure.class != Class::Transient {
             decision.trouble = Some(outlook::degraded(outlook::words(failure)));

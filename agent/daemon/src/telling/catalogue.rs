@@ -39,7 +39,7 @@ fn only_fields_that_a_notice_has_are_put_into_an_explanation() {
         assert!(["OSTLER_NODE", "OSTLER_CONFIG"].contains(&part), "{index}: {part}");
     }
     let about_a_config = |name: &str| {
-        ["UpdateWanted", "Superseded", "Refused", "Held", "UpdateBegun", "Applied", "Restarted", "Proven"]
+        ["UpdateWanted", "Superseded", "Refused", "Held", "UpdateBegun", "Applied", "Timed", "Restarted", "Proven"]
             .into_iter()
             .chain(["GivenUp", "Failed", "Recovered", "Done", "BaseKept"])
             .chain(["DriftWatched", "DriftFound", "DriftRepaired", "DriftFought", "DriftGone", "TakenOver"])

@@ -71,6 +71,7 @@ impl Notice {
             | Self::Held { config, .. }
             | Self::UpdateBegun { config, .. }
             | Self::Applied { config, .. }
+            | Self::Timed { config, .. }
             | Self::Restarted { config, .. }
             | Self::Proven { config }
             | Self::GivenUp { config, .. }
@@ -115,6 +116,7 @@ impl Notice {
             Self::Applied { config, changed, reboot: false } => {
                 format!("Config changes do not require reboot: {config} is in effect, {changed} paths changed")
             }
+            Self::Timed { config, words } => format!("how long it took to change this machine to {config}: {words}"),
             Self::ServiceTold { service, restarted: true } => {
                 format!("Config changes do not require reboot. Service {service} was restarted.")
             }

@@ -1,6 +1,7 @@
 //! Transactions that change the operating system too, on a machine in memory whose deployments have an `/etc` each.
 
 mod fake;
+mod first_boot;
 mod handover;
 mod nics;
 mod proof;
