@@ -7,6 +7,8 @@
 mod deb;
 #[path = "packages/declared.rs"]
 mod declared;
+#[path = "packages/helper.rs"]
+mod helper;
 #[path = "packages/rpm.rs"]
 mod rpm;
 #[path = "packages/sysext.rs"]

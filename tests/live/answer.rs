@@ -51,8 +51,13 @@ pub fn programs() -> &'static Path {
     static BUILT: OnceLock<()> = OnceLock::new();
     let directory = Path::new(env!("CARGO_BIN_EXE_ostler")).parent().unwrap();
     BUILT.get_or_init(|| {
-        // Whoever has built the whole workspace says so: this package by itself has fewer features, and is built anew.
-        if std::env::var_os("OSTLER_PROGRAMS_BUILT").is_some() && directory.join("ostler-applier").is_file() {
+        // Whoever builds all packages at once has built it, and another build of it alone would want other features of
+        // everything that it depends on.
+        if std::env::var_os("OSTLER_PROGRAMS_BUILT").is_some_and(|value| value == "1") {
+            assert!(
+                directory.join("ostler-applier").exists(),
+                "OSTLER_PROGRAMS_BUILT=1, but there is no ostler-applier"
+            );
             return;
         }
         let profile = match directory.file_name().and_then(|name| name.to_str()) {

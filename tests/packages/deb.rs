@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::declared;
-use super::system::{System, changes, ending};
+use super::system::{System, changes, package};
 
 const STATE: &str = "/var/lib/ostler";
 
@@ -12,8 +12,8 @@ const STATE: &str = "/var/lib/ostler";
 fn a_deb_comes_is_upgraded_and_goes() {
     let Some((system, packages)) = System::if_possible() else { return };
     let before = system.everything();
-    let old = system.take(&ending(&packages.join("old"), ".deb"));
-    let new = system.take(&ending(&packages.join("new"), ".deb"));
+    let old = system.take(&package(&packages.join("old"), "ostler_", ".deb"));
+    let new = system.take(&package(&packages.join("new"), "ostler_", ".deb"));
 
     system.run(&format!("dpkg --install {old}"));
     arrived(&system, &before);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::declared;
-use super::system::{System, changes, ending, packages, skipped};
+use super::system::{System, changes, package, packages, skipped};
 
 const DATABASE: &str = "/var/lib/rpm";
 const STATE: &str = "/var/lib/ostler";
@@ -28,7 +28,7 @@ fn an_rpm_comes_is_upgraded_and_goes() {
     rpm(&["--initdb"]);
     rpm(&["--install", providers(&system).to_str().unwrap()]);
     let before = system.everything();
-    let (old, new) = (ending(&packages.join("old"), ".rpm"), ending(&packages.join("new"), ".rpm"));
+    let [old, new] = ["old", "new"].map(|age| package(&packages.join(age), "ostler-", ".rpm"));
 
     rpm(&["--install", old.to_str().unwrap()]);
     assert_eq!(rpm(&["--verify", "ostler"]), "");
@@ -44,6 +44,10 @@ fn an_rpm_comes_is_upgraded_and_goes() {
     }
     assert!(declared::links("ostler.service").iter().all(|link| system.has_link(link)));
 
+    let helper = package(&packages.join("new"), "ostler-cluster-", ".rpm");
+    rpm(&["--install", helper.to_str().unwrap()]);
+    assert_eq!(rpm(&["--verify", "ostler-cluster"]), "");
+    rpm(&["--erase", "ostler-cluster"]);
     rpm(&["--erase", "ostler"]);
     let (left, gone) = changes(&before, &system.everything());
     let allowed = |path: &String| {
@@ -82,7 +86,7 @@ fn an_rpm_says_nothing_of_where_and_when_it_was_built() {
         Ok(packages) => packages,
         Err(reason) => return skipped(reason),
     };
-    let (old, new) = (ending(&packages.join("old"), ".rpm"), ending(&packages.join("new"), ".rpm"));
+    let [old, new] = ["old", "new"].map(|age| package(&packages.join(age), "ostler-", ".rpm"));
     let ask = |package: &Path| {
         let mut rpm = Command::new("rpm");
         let format = "%{BUILDHOST} %{BUILDTIME} %{PAYLOADCOMPRESSOR} %{VENDOR}";
@@ -114,7 +118,7 @@ fn providers(system: &System) -> PathBuf {
         Command::new("rpmbuild").args(["-bb", "--quiet", "--define", &top]).arg(work.join("fresh.spec")).output();
     let built = built.unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    ending(&work.join("RPMS/noarch"), ".rpm")
+    package(&work.join("RPMS/noarch"), "fresh-system-", ".rpm")
 }
 
 /// What RPM's generator reads from the libraries below a directory.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::declared;
-use super::system::{ending, packages, skipped};
+use super::system::{package, packages, skipped};
 
 const RELEASE: &str = "usr/lib/extension-release.d/extension-release.ostler";
 
@@ -19,7 +19,7 @@ fn an_extension_has_only_usr_and_says_what_it_fits() {
         Ok(packages) => packages,
         Err(reason) => return skipped(reason),
     };
-    let image = ending(&packages.join("new"), ".raw");
+    let image = package(&packages.join("new"), "ostler-", ".raw");
     let image = image.to_str().unwrap();
     let listing = unsquashfs(&["-lls", image]);
     let entries: Vec<_> = listing

@@ -161,11 +161,15 @@ pub fn skipped(reason: String) {
     eprintln!("SKIPPED: trying packages: {reason}; run cargo xtask package --trial");
 }
 
-/// The one file of a directory with an ending.
-pub fn ending(directory: &Path, ending: &str) -> PathBuf {
+/// The one file of a directory whose name has this beginning, a number after it, and this ending.
+pub fn package(directory: &Path, beginning: &str, ending: &str) -> PathBuf {
+    let fits = |name: &str| {
+        let rest = name.strip_prefix(beginning).and_then(|rest| rest.strip_suffix(ending));
+        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
     let mut found: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.to_str().unwrap().ends_with(ending));
-    assert_eq!(found.len(), 1, "{ending}: {found:?}");
+    found.retain(|path| fits(path.file_name().unwrap().to_str().unwrap()));
+    assert_eq!(found.len(), 1, "{beginning} {ending}: {found:?}");
     found.remove(0)
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
-use crate::{demo, process, troubleshoot, workspace};
+use crate::{built, process, troubleshoot, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -63,9 +63,9 @@ pub fn check() -> Result<()> {
 
 /// The agent and the cluster helper.
 fn build() -> Result<[PathBuf; 2]> {
-    let agent = demo::build()?;
-    let helper = agent.with_file_name("ostler-cluster");
-    Ok([agent, helper])
+    let names = ["ostler", "ostler-cluster"];
+    let directory = built::programs(&names)?;
+    Ok(names.map(|name| directory.join(name)))
 }
 
 fn generate(programs: &[PathBuf], kind: &str, directory: &Path) -> Result<()> {

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod bench;
+mod built;
 mod cri;
 mod demo;
 mod deny;
@@ -16,6 +17,7 @@ mod needs;
 mod package;
 mod process;
 mod sanitizer;
+mod selinux;
 mod setup;
 mod stages;
 mod troubleshoot;

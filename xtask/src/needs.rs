@@ -62,10 +62,10 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Package],
     },
     Need {
-        what: "checkmodule and semodule_package, which compile the SELinux module",
-        met: || ["checkmodule", "semodule_package"].into_iter().all(on_path),
-        debian: &["checkpolicy", "semodule-utils"],
-        fedora: &["checkpolicy", "policycoreutils"],
+        what: "checkmodule, semodule_package and their kin, which compile the SELinux module",
+        met: || ["checkmodule", "semodule_package", "semodule_link", "bunzip2"].into_iter().all(on_path),
+        debian: &["checkpolicy", "semodule-utils", "bzip2"],
+        fedora: &["checkpolicy", "policycoreutils", "bzip2"],
         doors: &[Door::Package],
     },
     Need {

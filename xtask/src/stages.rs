@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{demo, docs, e2e, fuzz, needs, package, process, setup, units, vm};
+use crate::{built, demo, docs, e2e, fuzz, needs, package, process, setup, units, vm};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -124,9 +124,7 @@ fn cluster() -> Result<()> {
 }
 
 fn test() -> Result<()> {
-    process::run(&mut process::cargo(["test", "--workspace", "--locked", "--no-run"]))?;
-    let mut command = process::cargo(["test", "--workspace", "--locked"]);
-    command.env("OSTLER_PROGRAMS_BUILT", "1");
+    let mut command = built::tests();
     if let Some(binaries) = e2e::kept() {
         binaries.name_for(&mut command);
     }
@@ -134,7 +132,9 @@ fn test() -> Result<()> {
     if needs::systemd() && is_root() && has_namespaces() {
         command.env("OSTLER_REQUIRE_SYSTEMD", "1");
     }
-    process::run(&mut command)
+    process::run(&mut command)?;
+    built::all();
+    Ok(())
 }
 
 fn is_root() -> bool {

@@ -1,4 +1,4 @@
-//! `cargo xtask units`: what systemd and SELinux's compiler say of the files in `units` and `packaging/selinux`.
+//! `cargo xtask units`: what systemd and SELinux's tools say of the files in `units` and `packaging/selinux`.
 //!
 //! Owns the exposure that each service may have. The tree that is looked at is the package's, beside the units of this
 //! machine's systemd, so that names that ours refer to are found.
@@ -11,14 +11,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{needs, package, process, setup, workspace};
+use crate::{package, process, selinux, setup, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask units
 
 Verifies the units with systemd-analyze, prints the exposure of each service, and fails
-if one is above its bound. Compiles the SELinux module.
+if one is above its bound. Compiles the SELinux module and joins it to a policy.
 ";
 
 /// Exposure times ten that a service may have, as `systemd-analyze security` counts it. docs/security.md explains them.
@@ -50,7 +50,7 @@ pub fn check() -> Result<()> {
     for (unit, bound) in BOUNDS {
         bounded(&tree, unit, bound)?;
     }
-    selinux()
+    selinux::check()
 }
 
 /// Our units by name; drop-ins go with what they are for.
@@ -122,21 +122,6 @@ fn bounded(tree: &Path, unit: &str, bound: u8) -> Result<()> {
 fn exposure(said: &str) -> Option<&str> {
     let line = said.lines().rev().find(|line| line.contains("Overall exposure level"))?;
     line.rsplit_once(": ")?.1.split_whitespace().next()
-}
-
-/// The module compiles. Where there is no compiler, that is told.
-fn selinux() -> Result<()> {
-    if !["checkmodule", "semodule_package"].into_iter().all(needs::on_path) {
-        println!("SKIPPED: the SELinux module, because checkmodule or semodule_package is not installed");
-        return Ok(());
-    }
-    let source = workspace::root().join("packaging/selinux");
-    let made = workspace::target().join("xtask/selinux");
-    fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
-    let (module, package) = (made.join("ostler.mod"), made.join("ostler.pp"));
-    process::run(Command::new("checkmodule").args(["-M", "-m", "-o"]).arg(&module).arg(source.join("ostler.te")))?;
-    let mut command = Command::new("semodule_package");
-    process::run(command.arg("-o").arg(&package).arg("-m").arg(&module).arg("-f").arg(source.join("ostler.fc")))
 }
 
 #[cfg(test)]

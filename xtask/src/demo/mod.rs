@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{process, setup, workspace};
+use crate::{built, setup, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -132,18 +132,7 @@ pub fn show() -> Result<()> {
 
 /// Builds the command without optimisation, which is several times quicker and fast enough to watch.
 pub fn build() -> Result<PathBuf> {
-    process::run(&mut process::cargo([
-        "build",
-        "--locked",
-        "--quiet",
-        "--package",
-        "ostler",
-        "--package",
-        "ostler-applier",
-        "--package",
-        "ostler-cluster",
-    ]))?;
-    Ok(workspace::target().join("debug/ostler"))
+    Ok(built::programs(&["ostler", "ostler-applier", "ostler-cluster"])?.join("ostler"))
 }
 
 fn play(program: &Path, scene: &Scene) -> Result<()> {

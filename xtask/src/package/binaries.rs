@@ -7,7 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{process, workspace};
+use super::product::{Program, programs};
+use crate::{built, process, workspace};
 
 /// How carefully to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,20 +19,13 @@ pub enum Build {
     Quick,
 }
 
-/// Name of a program, and where it is installed.
-pub const PROGRAMS: [(&str, &str); 2] =
-    [("ostler", "usr/bin/ostler"), ("ostler-applier", "usr/libexec/ostler/ostler-applier")];
-
-/// What a released program may weigh, in bytes and in the order of [`PROGRAMS`].
-const MOST_BYTES: [u64; 2] = [12_000_000, 8_000_000];
-
 impl Build {
     /// Builds, strips and gives the directory that holds the programs.
     pub fn programs(self) -> Result<PathBuf> {
         match self {
             Self::Quick => {
-                process::run(&mut process::cargo(["build", "--locked", "-p", "ostler", "-p", "ostler-applier"]))?;
-                stripped(&workspace::target().join("debug"), "package/programs-quick")
+                let names: Vec<_> = programs().map(|program| program.name).collect();
+                stripped(&built::programs(&names)?, "package/programs-quick")
             }
             Self::Release => {
                 let programs = stripped(&release("package/target")?, "package/programs")?;
@@ -50,8 +44,9 @@ pub fn again() -> Result<PathBuf> {
 fn stripped(built: &Path, directory: &str) -> Result<PathBuf> {
     let directory = workspace::target().join(directory);
     fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    for (name, _) in PROGRAMS {
-        process::run(Command::new("strip").arg("-o").arg(directory.join(name)).arg(built.join(name)))?;
+    for program in programs() {
+        let (to, from) = (directory.join(program.name), built.join(program.name));
+        process::run(Command::new("strip").arg("-o").arg(to).arg(from))?;
     }
     Ok(directory)
 }
@@ -59,7 +54,8 @@ fn stripped(built: &Path, directory: &str) -> Result<PathBuf> {
 /// A directory of its own: the flags would make everybody else's build anew.
 fn release(directory: &str) -> Result<PathBuf> {
     let target = workspace::target().join(directory);
-    let mut build = process::cargo(["build", "--release", "--locked", "-p", "ostler", "-p", "ostler-applier"]);
+    let mut build = process::cargo(["build", "--release", "--locked", "--bins"]);
+    build.args(programs().map(|program| format!("--package={}", program.name)));
     build.arg("--target-dir").arg(&target).env("CARGO_ENCODED_RUSTFLAGS", remapped(&target));
     process::run(&mut build)?;
     Ok(target.join("release"))
@@ -81,10 +77,10 @@ fn remapped(target: &Path) -> String {
 
 /// Says what the programs weigh, and refuses those that are too heavy or know where they were built.
 fn check(programs: &Path) -> Result<()> {
-    for ((name, _), most) in PROGRAMS.iter().zip(MOST_BYTES) {
+    for Program { name, most, .. } in self::programs() {
         let bytes = fs::read(programs.join(name)).with_context(|| format!("cannot read {name}"))?;
         println!("{name}: {} bytes stripped, of at most {most}", bytes.len());
-        if u64::try_from(bytes.len())? > most {
+        if u64::try_from(bytes.len())? > *most {
             bail!("{name} is larger than {most} bytes; `cargo tree -p {name} -e features` says what it is made of");
         }
         if let Some(place) = places().iter().find(|place| holds(&bytes, place)) {

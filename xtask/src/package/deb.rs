@@ -24,22 +24,23 @@ pub fn make(content: &Content) -> Result<PathBuf> {
 }
 
 fn build(content: &Content, control: &Path, machine: &str) -> Result<PathBuf> {
-    let source = workspace::root().join("packaging/deb");
-    let text = fs::read_to_string(source.join("control")).context("cannot read packaging/deb/control")?;
+    let source = workspace::root().join("packaging").join(content.product.deb);
+    let text = fs::read_to_string(source.join("control"))
+        .with_context(|| format!("cannot read {}/control", source.display()))?;
     let text = text.replace("@VERSION@", &content.version).replace("@ARCHITECTURE@", machine);
     fs::write(control.join("control"), text).context("cannot write the control file")?;
     fs::write(control.join("md5sums"), sums(content)?).context("cannot write the checksums")?;
     for file in ["control", "md5sums"] {
         mode(&control.join(file), 0o644)?;
     }
-    for script in SCRIPTS {
+    for script in SCRIPTS.into_iter().filter(|script| source.join(script).exists()) {
         let to = control.join(script);
         fs::copy(source.join(script), &to).with_context(|| format!("cannot copy {script}"))?;
         mode(&to, 0o755)?;
     }
     mode(control, 0o755)?;
     content.settle()?;
-    let package = content.out.join(format!("ostler_{}_{machine}.deb", content.version));
+    let package = content.out.join(format!("{}_{}_{machine}.deb", content.product.name, content.version));
     let mut tool = content.tool("dpkg-deb");
     // More than one thread cuts the stream into blocks, and how many there are is this machine's.
     tool.args(["--root-owner-group", "-Zxz", "--threads-max=1"]);

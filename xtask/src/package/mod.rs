@@ -6,6 +6,7 @@
 mod binaries;
 mod deb;
 mod fresh;
+mod product;
 mod rpm;
 mod sbom;
 mod sysext;
@@ -20,16 +21,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
 use crate::needs::Door;
-use crate::{process, setup, workspace};
+use crate::{built, process, setup, workspace};
 pub use binaries::Build;
+use product::{AGENT, Product};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask package [rpm|deb|sysext]... [--quick] [--out DIR] [--version VERSION] [--verify] [--rebuild]
 cargo xtask package --trial
 
-Builds the programs and makes packages of them: all kinds, unless some are named. Beside
-them: a Containerfile that layers the RPM, a list of what is linked, and SHA256SUMS.
+Builds the programs and makes packages of them: all kinds, unless some are named; of the
+agent for nodes (ostler) and of the helper for clusters (ostler-cluster). Beside them:
+a Containerfile that layers the agent's RPM, and SHA256SUMS.
 
   --quick              take unoptimised programs, to try the packages themselves
   --out DIR            where to; target/package/out unless given
@@ -41,6 +44,8 @@ them: a Containerfile that layers the RPM, a list of what is linked, and SHA256S
 
 /// Everything that a package is made from.
 pub struct Content {
+    /// What it is.
+    pub product: &'static Product,
     /// The files, as they are to be installed.
     pub tree: PathBuf,
     /// What the packages are called.
@@ -121,9 +126,8 @@ pub fn trial() -> Result<()> {
             verify::packages(&order, &programs, &packages)?;
         }
     }
-    let mut tests =
-        process::cargo(["test", "--locked", "-p", "ostler-tests", "--test", "packages", "--", "--nocapture"]);
-    tests.env("OSTLER_PACKAGES", &place);
+    let mut tests = built::test("ostler-tests", "packages");
+    tests.args(["--", "--nocapture"]).env("OSTLER_PACKAGES", &place);
     match fresh::provide() {
         Ok(root) => tests.env("OSTLER_FRESH_ROOT", root).env("OSTLER_REQUIRE_PACKAGES", "1"),
         // A mirror that cannot be reached is no fault of the packages.
@@ -140,12 +144,13 @@ pub fn deb_to_try(out: &Path) -> Result<PathBuf> {
     let programs = Build::Quick.programs()?;
     let kinds = KINDS.into_iter().filter(|kind| kind.name == "deb").collect();
     let order = Order { kinds, version: of_the_workspace()?, build: Build::Quick };
-    order.make(&programs, out)?.pop().context("no package was made")
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    order.make_one(&AGENT, &programs, out)?.pop().context("no package was made")
 }
 
-/// The files of a package without its programs, for those who look at units.
+/// The files of the agent's package without its programs, for those who look at units.
 pub fn files(tree: &Path) -> Result<()> {
-    tree::stage(tree, None)
+    tree::stage(&AGENT, tree, None)
 }
 
 fn kinds(arguments: &mut Arguments) -> Result<Vec<Kind>> {
@@ -162,11 +167,21 @@ impl Order {
     fn make(&self, programs: &Path, out: &Path) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
         let out = out.canonicalize().with_context(|| format!("cannot use {}", out.display()))?;
+        let mut packages = Vec::new();
+        for product in product::ALL {
+            packages.extend(self.make_one(product, programs, &out)?);
+        }
+        Ok(packages)
+    }
+
+    fn make_one(&self, product: &'static Product, programs: &Path, out: &Path) -> Result<Vec<PathBuf>> {
         let (tree, time) = (out.join("tree"), commit_time()?);
-        tree::stage(&tree, Some(programs))?;
-        sbom::write(&tree.join("usr/share/doc/ostler/sbom.cdx.json"), &self.version)?;
-        let content = Content { tree, version: self.version.clone(), time, out, build: self.build };
-        let packages = self.kinds.iter().map(|kind| (kind.make)(&content)).collect();
+        tree::stage(product, &tree, Some(programs))?;
+        sbom::write(&tree.join(format!("usr/share/doc/{}/sbom.cdx.json", product.name)), product, &self.version)?;
+        let content =
+            Content { product, tree, version: self.version.clone(), time, out: out.to_owned(), build: self.build };
+        let fitting = self.kinds.iter().filter(|kind| product.kinds.contains(&kind.name));
+        let packages = fitting.map(|kind| (kind.make)(&content)).collect();
         // Nobody should take it for something to install.
         fs::remove_dir_all(&content.tree).with_context(|| format!("cannot clear {}", content.tree.display()))?;
         packages

@@ -42,7 +42,8 @@ pub fn make(content: &Content) -> Result<PathBuf> {
     for setting in SETTINGS {
         tool.args(["--define", setting]);
     }
-    let made = process::run(tool.arg(workspace::root().join("packaging/rpm/ostler.spec")));
+    let name = content.product.name;
+    let made = process::run(tool.arg(workspace::root().join(format!("packaging/rpm/{name}.spec"))));
     fs::remove_dir_all(&work).with_context(|| format!("cannot clear {}", work.display()))?;
-    made.map(|()| content.out.join(format!("ostler-{}-1.{machine}.rpm", content.version)))
+    made.map(|()| content.out.join(format!("{name}-{}-1.{machine}.rpm", content.version)))
 }

@@ -8,25 +8,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
+use super::product::Product;
 use crate::{process, workspace};
 
-/// Writes the list.
-pub fn write(path: &Path, version: &str) -> Result<()> {
+/// Writes the list of a product's.
+pub fn write(path: &Path, product: &Product, version: &str) -> Result<()> {
     let metadata = process::answer(&mut process::cargo(["metadata", "--format-version=1", "--locked"]))?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata gave no JSON")?;
     let lock = fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    let linked = linked(&process::answer(&mut process::cargo([
-        "tree",
-        "--locked",
-        "--prefix=none",
-        "--edges=normal,no-proc-macro",
-        "--format={p}",
-        "-p",
-        "ostler",
-        "-p",
-        "ostler-applier",
-    ]))?);
-    let text = serde_json::to_string_pretty(&document(&metadata, &linked, &checksums(&lock), version))?;
+    let mut tree =
+        process::cargo(["tree", "--locked", "--prefix=none", "--edges=normal,no-proc-macro", "--format={p}"]);
+    tree.args(product.programs.iter().map(|program| format!("--package={}", program.name)));
+    let linked = linked(&process::answer(&mut tree)?);
+    let of = (product.name, version);
+    let text = serde_json::to_string_pretty(&document(&metadata, &linked, &checksums(&lock), of))?;
     fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -56,7 +51,7 @@ fn document(
     metadata: &Value,
     linked: &[(String, String)],
     checksums: &BTreeMap<(String, String), String>,
-    version: &str,
+    (name, version): (&str, &str),
 ) -> Value {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let licence = |name: &str, version: &str| {
@@ -81,7 +76,7 @@ fn document(
     };
     json!({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-        "metadata": { "component": { "type": "application", "name": "ostler", "version": version } },
+        "metadata": { "component": { "type": "application", "name": name, "version": version } },
         "components": linked.iter().map(component).collect::<Vec<_>>(),
     })
 }
@@ -95,7 +90,7 @@ mod tests {
         let tree = "ostler v0.1.0 (/x)\nserde v1.0.0\nserde v1.0.0 (*)\n";
         let lock = "[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nsource = \"registry\"\nchecksum = \"abc\"\n";
         let metadata = json!({"packages": [{"name": "serde", "version": "1.0.0", "license": "MIT/Apache-2.0"}]});
-        let document = document(&metadata, &linked(tree), &checksums(lock), "0.1.0");
+        let document = document(&metadata, &linked(tree), &checksums(lock), ("ostler", "0.1.0"));
         let serde = json!({
             "type": "library", "name": "serde", "version": "1.0.0", "purl": "pkg:cargo/serde@1.0.0",
             "licenses": [{"expression": "MIT OR Apache-2.0"}], "hashes": [{"alg": "SHA-256", "content": "abc"}],

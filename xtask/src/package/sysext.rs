@@ -26,7 +26,7 @@ pub fn make(content: &Content) -> Result<PathBuf> {
     fs::write(&release, format!("ID=_any\nARCHITECTURE={fits}\nEXTENSION_RELOAD_MANAGER=1\n"))
         .with_context(|| format!("cannot write {}", release.display()))?;
     content.settle()?;
-    let image = content.out.join(format!("ostler-{}.{machine}.raw", content.version));
+    let image = content.out.join(format!("{}-{}.{machine}.raw", content.product.name, content.version));
     let mut tool = content.tool("mksquashfs");
     tool.arg(&content.tree).arg(&image);
     tool.args(["-noappend", "-quiet", "-no-progress", "-all-root", "-no-xattrs", "-comp", "zstd"]);

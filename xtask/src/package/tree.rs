@@ -1,5 +1,5 @@
-//! The files of a package where they will be on a node. Owns what is shipped, with which mode and time; `units` has the
-//! layout already.
+//! The files of a package where they will be on a machine. Owns with which mode and time they are shipped; which they are
+//! is the product's business.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,55 +8,51 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
-use super::binaries::PROGRAMS;
+use super::product::{AGENT, Product};
 use crate::workspace;
 
-/// Single files: where they are here, and there.
-const FILES: [(&str, &str); 6] = [
-    ("LICENSE", "usr/share/licenses/ostler/LICENSE"),
-    ("README.md", "usr/share/doc/ostler/README.md"),
-    ("CHANGELOG.md", "usr/share/doc/ostler/CHANGELOG.md"),
-    ("docs/completions/ostler.bash", "usr/share/bash-completion/completions/ostler"),
-    ("docs/completions/_ostler", "usr/share/zsh/site-functions/_ostler"),
-    ("docs/completions/ostler.fish", "usr/share/fish/vendor_completions.d/ostler.fish"),
-];
-/// Whole directories.
-const DIRECTORIES: [(&str, &str); 5] = [
-    ("units", ""),
-    ("docs/man", "usr/share/man/man1"),
-    ("docs/usage", "usr/share/doc/ostler/usage"),
-    ("packaging/manifests", "usr/share/ostler/manifests"),
-    ("packaging/selinux", "usr/share/ostler/selinux"),
-];
-/// What only one kind of machine needs.
+/// Man pages here, and there.
+const PAGES: (&str, &str) = ("docs/man", "usr/share/man/man1");
+/// What the agent needs on one kind of machine only.
 const OF_MACHINES: [(&str, &str); 1] = [("s390x", "packaging/s390x")];
 /// No tree of ours is deeper.
 const MOST_LEVELS: usize = 16;
 
-/// Makes the tree anew, with the programs of a directory if one is given.
-pub fn stage(tree: &Path, programs: Option<&Path>) -> Result<()> {
+/// Makes the tree of a product anew, with the programs of a directory if one is given.
+pub fn stage(product: &Product, tree: &Path, programs: Option<&Path>) -> Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree).with_context(|| format!("cannot clear {}", tree.display()))?;
     }
     let root = workspace::root();
-    for (from, to) in DIRECTORIES {
+    for (from, to) in product.directories {
         directory(&root.join(from), &tree.join(to), MOST_LEVELS)?;
     }
-    for (from, to) in FILES {
+    for (from, to) in product.files {
         file(&root.join(from), &tree.join(to), 0o644)?;
     }
+    pages(product, &root.join(PAGES.0), &tree.join(PAGES.1))?;
     for (machine, from) in OF_MACHINES {
-        if std::env::consts::ARCH == machine {
+        if product.name == AGENT.name && std::env::consts::ARCH == machine {
             directory(&root.join(from), tree, MOST_LEVELS)?;
         }
     }
-    for (name, to) in PROGRAMS {
+    for program in product.programs {
         if let Some(programs) = programs {
-            file(&programs.join(name), &tree.join(to), 0o755)?;
+            file(&programs.join(program.name), &tree.join(program.to), 0o755)?;
         }
     }
     fs::set_permissions(tree, fs::Permissions::from_mode(0o755))
         .with_context(|| format!("cannot set the mode of {}", tree.display()))
+}
+
+fn pages(product: &Product, from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let name = entry?.file_name();
+        if (product.explains)(&name.to_string_lossy()) {
+            file(&from.join(&name), &to.join(&name), 0o644)?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives everything below a directory, and itself, one time.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::binaries::{self, PROGRAMS};
-use super::{Order, digest, name};
+use super::{Order, binaries, digest, name, product};
 
 /// Makes the packages once more, somewhere else, and compares.
 pub fn packages(order: &Order, programs: &Path, packages: &[PathBuf]) -> Result<()> {
@@ -22,7 +21,8 @@ pub fn packages(order: &Order, programs: &Path, packages: &[PathBuf]) -> Result<
 /// Builds the released programs once more, in another directory, and compares.
 pub fn programs(programs: &Path) -> Result<()> {
     let again = binaries::again()?;
-    let paths: Vec<_> = PROGRAMS.iter().map(|(name, _)| (programs.join(name), again.join(name))).collect();
+    let pair = |program: &product::Program| (programs.join(program.name), again.join(program.name));
+    let paths: Vec<_> = product::programs().map(pair).collect();
     compare(&paths.iter().map(|(one, other)| (one, other)).collect::<Vec<_>>())
 }
 
