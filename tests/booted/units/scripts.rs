@@ -21,6 +21,9 @@ fn text(kind: &str, name: &str) -> String {
     rest.split("\n%").next().unwrap().to_owned()
 }
 
+/// The name of one, and what it is told.
+type Script = (&'static str, &'static [&'static str]);
+
 /// Runs one as its package manager would, which expects it to succeed.
 fn run(packaged: &Packaged, kind: &str, name: &str, arguments: &[&str]) {
     packaged.write("var/script", &text(kind, name));
@@ -29,7 +32,7 @@ fn run(packaged: &Packaged, kind: &str, name: &str, arguments: &[&str]) {
 
 #[test]
 fn an_upgrade_in_the_middle_of_a_change_lets_both_halves_finish_it() {
-    let upgrades: [(&str, &[(&str, &[&str])]); 2] =
+    let upgrades: [(&str, &[Script]); 2] =
         [("deb", &[("postinst", &["configure", "0.1.0"])]), ("rpm", &[("post", &["2"]), ("postun", &["1"])])];
     for (kind, scripts) in upgrades {
         let Some(mut packaged) = in_the_middle() else { return };
