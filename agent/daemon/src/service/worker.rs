@@ -245,10 +245,7 @@ impl Worker {
                 }
                 Done::Waiting => return self.wait(decision),
                 Done::Acted(what) => {
-                    // That it could be looked at says nothing of what was found.
-                    if decision.next != Next::Plan {
-                        self.succeeded();
-                    }
+                    self.acted(&decision.next);
                     why = what;
                 }
                 Done::Hindered(failure) => {
@@ -259,6 +256,13 @@ impl Worker {
             }
         }
         self.retry("the node did not come to rest", "looking again")
+    }
+
+    /// That an update could be looked at says nothing of what was found.
+    fn acted(&mut self, did: &Next) {
+        if *did != Next::Plan {
+            self.succeeded();
+        }
     }
 
     async fn observe(&mut self) -> Result<(), Failure> {
