@@ -46,6 +46,8 @@ mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts dev/pts
 mount -t tmpfs -o mode=1777 shm dev/shm
 mount -t tmpfs -o mode=1777 tmp tmp
 mount -t tmpfs -o mode=755 run run
+# Faults of the stand-ins that are there from the beginning.
+if [ -e "$site/faults.json" ]; then mkdir run/standins && cp "$site/faults.json" run/standins/; fi
 # The second one says that /sysroot is to stay read-only.
 : > run/ostree-booted
 : > run/ostree-sysroot-ro.stamp

@@ -163,6 +163,15 @@ impl Node {
         self.write("run/standins/faults.json", &faults.to_string());
     }
 
+    /// Faults of the stand-ins from the next boot on, until they are taken back.
+    pub fn fault_at_boot(&self, faults: Option<&Value>) {
+        let at = self.site.path("faults.json");
+        match faults {
+            Some(faults) => fs::write(at, faults.to_string()).unwrap(),
+            None => fs::remove_file(at).unwrap(),
+        }
+    }
+
     pub fn site(&self) -> &Site {
         &self.site
     }
