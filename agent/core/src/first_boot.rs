@@ -7,7 +7,7 @@ mod target;
 
 use serde::{Serialize, Serializer};
 
-pub use target::{Target, target};
+pub use target::{Left, Target, target};
 
 use crate::diff::Diff;
 use crate::disruption::{self, Cause, Subject};

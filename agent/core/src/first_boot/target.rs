@@ -19,11 +19,31 @@ pub struct Target {
     pub complaint: Option<String>,
 }
 
+/// A file that the installation left.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Where it is, for those who have to look at it.
+    pub path: String,
+    /// What is in it, or why that cannot be read.
+    pub document: Result<Value, String>,
+}
+
+impl Left {
+    /// The configuration in it and its name. Causes may quote the file, so they are not told.
+    fn named(self) -> Result<(String, Value), String> {
+        let document = self.document?;
+        match MachineConfig::from_document(document.clone()) {
+            Ok(config) if config.name.is_empty() => Err(format!("{}: the MachineConfig has no name", self.path)),
+            Ok(config) => Ok((config.name, document)),
+            Err(error) => Err(format!("{}: {error}", self.path)),
+        }
+    }
+}
+
 /// Takes the configuration that was served, which is whole. Where it is of no use, `encapsulated` still says which
 /// operating system is wanted: it is the same without an Ignition config.
-pub fn target(served: Result<Value, String>, encapsulated: Result<Value, String>) -> Result<Target, String> {
-    let served = served.and_then(named);
-    let encapsulated = encapsulated.and_then(named);
+pub fn target(served: Left, encapsulated: Left) -> Result<Target, String> {
+    let (served, encapsulated) = (served.named(), encapsulated.named());
     match (served, encapsulated) {
         (Ok((name, _)), Ok((other, _))) if name != other => {
             Err(format!("the machine was installed with {name}, and is to complete its first boot in {other}"))
@@ -35,15 +55,6 @@ pub fn target(served: Result<Value, String>, encapsulated: Result<Value, String>
         }
         (Err(served), Err(encapsulated)) => Err(format!("{served}; {encapsulated}")),
     }
-}
-
-fn named(document: Value) -> Result<(String, Value), String> {
-    // Causes may quote the file.
-    let config = MachineConfig::from_document(document.clone()).map_err(|error| error.to_string())?;
-    if config.name.is_empty() {
-        return Err("the MachineConfig has no name".to_owned());
-    }
-    Ok((config.name, document))
 }
 
 fn renamed(mut document: Value, name: &str) -> Value {
@@ -66,21 +77,36 @@ mod tests {
         }})
     }
 
+    fn left(path: &str, document: Result<Value, &str>) -> Left {
+        Left { path: path.to_owned(), document: document.map_err(str::to_owned) }
+    }
+
+    fn of(served: Result<Value, &str>, encapsulated: Result<Value, &str>) -> Result<Target, String> {
+        target(left("/served", served), left("/encapsulated", encapsulated))
+    }
+
     #[test]
     fn the_served_configuration_is_taken_and_one_without_files_never_under_its_name() {
-        let lost = || Err("lost".to_owned());
-        let whole = target(Ok(config("a", true)), Ok(config("a", false))).unwrap();
+        let whole = of(Ok(config("a", true)), Ok(config("a", false))).unwrap();
         assert_eq!((whole.document, whole.complaint), (config("a", true), None));
-        let alone = target(Ok(config("a", true)), lost()).unwrap();
+        let alone = of(Ok(config("a", true)), Err("lost")).unwrap();
         assert_eq!((alone.name.as_str(), alone.complaint), ("a", Some("lost".to_owned())));
-        let bare = target(lost(), Ok(config("a", false))).unwrap();
+        let bare = of(Err("lost"), Ok(config("a", false))).unwrap();
         assert_eq!((bare.name.as_str(), &bare.document), ("a-without-files", &config("a-without-files", false)));
         for (served, encapsulated) in [
-            (lost(), lost()),
+            (Err("lost"), Err("lost")),
             (Ok(config("a", true)), Ok(config("b", false))),
             (Ok(json!([])), Ok(json!({"metadata": {}, "spec": {}}))),
         ] {
-            assert!(target(served, encapsulated).is_err());
+            assert!(of(served, encapsulated).is_err());
+        }
+    }
+
+    #[test]
+    fn a_file_of_no_use_is_named() {
+        for useless in [json!([]), config("", true)] {
+            let complaint = of(Ok(config("a", true)), Ok(useless)).unwrap().complaint.unwrap();
+            assert!(complaint.starts_with("/encapsulated: "), "{complaint}");
         }
     }
 }

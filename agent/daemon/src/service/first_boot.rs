@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use ostler_core::first_boot::{Target, target};
+use ostler_core::first_boot::{Left, Target, target};
 use ostler_core::node::{Decision, NodeView, keys};
 use ostler_core::protocol::{Failure, FirstBoot, Reply, Request, Rules, Sealed};
 
@@ -29,9 +29,13 @@ pub struct Installation {
 impl Installation {
     /// Reads the files.
     pub fn read(below: &Path) -> Result<Self> {
-        let document = |path: &str| input::document(&below.join(path)).map_err(|error| format!("{error:#}"));
+        let left = |path: &str| {
+            let path = below.join(path);
+            let document = input::document(&path).map_err(|error| format!("{error:#}"));
+            Left { path: path.display().to_string(), document }
+        };
         let encapsulated = ENCAPSULATED.iter().find(|path| below.join(path).exists()).unwrap_or(&ENCAPSULATED[0]);
-        let target = target(document(SERVED), document(encapsulated)).map_err(|reason| anyhow!(reason)).context(
+        let target = target(left(SERVED), left(encapsulated)).map_err(|reason| anyhow!(reason)).context(
             "what this machine was installed with cannot be used; install it again, or put the MachineConfig that was \
              served to it at /etc/mcs-machine-config-content.json",
         )?;
