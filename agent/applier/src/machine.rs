@@ -64,9 +64,10 @@ impl Machine {
         wanted: &dyn Fn() -> bool,
     ) -> Result<Reply, Refused> {
         // Images are pulled beside everything else, which may take hours, and whoever does something that takes hours may
-        // need new credentials meanwhile; all else waits for its turn.
+        // need new credentials meanwhile. How the machine is can be told at any time: that it is at work, for instance. All
+        // else waits for its turn.
         let _turn = match request {
-            Request::Pin(_) | Request::Credentials => None,
+            Request::Pin(_) | Request::Credentials | Request::Status => None,
             _ => Some(turn::take(progress, wanted)?),
         };
         let disk = self.disk()?;
