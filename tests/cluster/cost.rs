@@ -43,12 +43,11 @@ impl Cost {
         counts.iter().for_each(|(request, count)| loudly(&format!("  {count:>3} {request}")));
     }
 
+    /// Whether both are of one size. On a busy machine a watch may answer late, and then the status object is asked for and
+    /// written once more: four requests and some fifty kilobytes. The objects of a thousand others are megabytes.
     fn assert_like(&self, other: &Self) {
-        let (more, less) =
-            (self.requests.len().max(other.requests.len()), self.requests.len().min(other.requests.len()));
-        assert!(more - less <= 2, "{self:#?} {other:#?}");
-        let (most, least) = (self.bytes.max(other.bytes), self.bytes.min(other.bytes));
-        assert!(most * 100 <= least * 120, "{least} and {most} bytes");
+        assert!(self.requests.len().abs_diff(other.requests.len()) <= 4, "{self:#?} {other:#?}");
+        assert!(self.bytes.abs_diff(other.bytes) <= 100_000, "{} and {} bytes", self.bytes, other.bytes);
     }
 }
 
