@@ -46,7 +46,7 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
         let plan = node.ostler(&["reboot", "--soft", "--dry-run", "-o", "json"]).exits(0).json();
         assert_eq!((&plan["soft"], &plan["staged"], &plan["begun"]), (&json!(false), &json!(true), &json!(false)));
         assert!(plan["notSoft"].as_str().unwrap().contains("does not count restarts of user space"), "{plan}");
-        node.ostler(&["reboot", "--soft", "--yes"]).exits(0).says("Not user space alone");
+        node.order_restart(&["reboot", "--soft", "--yes"]).says("Not user space alone");
         node.machine.reboot_and_wait();
         assert_ne!(node.machine.boot_id(), before);
         let layers = node.machine.run("ostree", &["refs", "--list", "ostree/container/blob"]);

@@ -31,7 +31,7 @@ const BOUNDS: [(&str, u8); 4] = [
 /// Where units are.
 const UNITS: &str = "usr/lib/systemd/system";
 /// What units run, apart from the package's own.
-const OTHERS: [&str; 1] = ["/bin/kill"];
+const OTHERS: [&str; 2] = ["/bin/kill", "/usr/bin/systemctl"];
 
 /// The door.
 pub fn run(arguments: Arguments) -> Result<()> {

@@ -38,6 +38,7 @@ pub fn comes_to_its_end(packaged: &mut Packaged) {
 #[test]
 fn halves_that_are_told_to_end_in_the_middle_finish_what_they_have_begun() {
     let Some(mut packaged) = in_the_middle() else { return };
+    assert_eq!(packaged.node.status()["busy"], json!(true), "how the machine is can be told at any time");
     packaged.systemctl(&["stop", "--no-block", AGENT, APPLIER]);
     for unit in [AGENT, APPLIER] {
         packaged.wait_until("it is ending", || packaged.show(unit, "ActiveState") == "deactivating");
