@@ -143,7 +143,7 @@ async fn every_bad_layer_is_named_and_none_brings_us_down() {
             ],
             "is larger than",
         ),
-        ("bomb", vec![(GZIP, gzip(&archive(&[("zeros", &vec![0; 1 << 23])])))], "it unpacks to too much"),
+        ("bomb", vec![(GZIP, gzip(&archive(&[("zeros", &vec![0; 1 << 23])])))], "the layer unpacks to too much"),
         ("entries", vec![(GZIP, gzip(&archive(&many)))], "more entries than 1000"),
         (
             "large-file",
