@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Change, Verdict};
+use super::super::{Change, Decision, Report, Verdict};
 use super::Request;
 use crate::stream_metadata::{Architecture, StreamMetadata};
 
@@ -30,8 +30,10 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
     let mut changed = disks.to_vec();
     let mut before = vec![Value::Null; disks.len()];
     let mut current = None;
+    let mut bootable = false;
     for (disk, before) in changed.iter_mut().zip(&mut before) {
         let Some(image) = boot_image(disk)?.map(ToOwned::to_owned) else { continue };
+        bootable = true;
         if image == target {
             continue;
         }
@@ -44,8 +46,23 @@ pub(super) fn assess(spec: &Value, request: &Request) -> Result<Change, Verdict>
         *before = Value::from(image.as_str());
         current.get_or_insert(image);
     }
-    let Some(current) = current else { return Err(Verdict::Current { image: target }) };
-    Ok(Change { leaf: json!({"disks": changed}), before: before.into(), current, target, release })
+    match current {
+        Some(current) => {
+            Ok(Change { leaf: json!({"disks": changed}), before: before.into(), current, target, release })
+        }
+        None if bootable => Err(Verdict::Current { image: target }),
+        None => Err(Verdict::Manual(no_boot_disk())),
+    }
+}
+
+/// Nothing to change, and no image to call the right one either.
+fn no_boot_disk() -> Report {
+    Report {
+        decision: Decision::Current,
+        reason: "machines boot from none of its disks: there is no boot image to update".to_owned(),
+        release: String::new(),
+        steps: Vec::new(),
+    }
 }
 
 /// The record has an image for every disk that was changed, and null for the others.

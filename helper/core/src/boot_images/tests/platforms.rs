@@ -41,6 +41,8 @@ fn gcp_decides_by_disk() {
         assert_eq!(item.decision, expected, "{disks}: {}", item.reason);
         assert_eq!(item.patch.is_some(), expected == Decision::Patch);
     }
+    let item = judged(&cluster, &set(json!({"disks": [{"image": GCP_OLD}]})));
+    assert_eq!(item.reason, "machines boot from none of its disks: there is no boot image to update");
     let arm = edited(
         &gcp(GCP_OLD),
         "/metadata/annotations/capacity.cluster-autoscaler.kubernetes.io~1labels",

@@ -59,7 +59,8 @@ pub(super) fn paused(inventory: &Inventory, target: &Target) -> Answer {
     let pools: Vec<_> = inventory.pools.needed()?.iter().filter(|pool| pool.spec.paused).collect();
     for pool in &pools {
         let count = pool.status.machine_count;
-        objects.add(&pool.metadata.name, &format!("{count} machines"));
+        let machines = if count == 1 { "machine" } else { "machines" };
+        objects.add(&pool.metadata.name, &format!("{count} {machines}"));
     }
     let control_plane = pools.iter().any(|pool| pool.metadata.name == MASTER);
     let skipping = match inventory.distance(target) {
