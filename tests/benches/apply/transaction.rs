@@ -16,6 +16,7 @@ use ostler_core::observed::Observed;
 use ostler_core::plan::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
+use ostler_core::secret::Secret;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{Machine, Surroundings};
 use ostler_host::transaction::{self, World};
@@ -71,18 +72,19 @@ fn install(root: &Path) -> Result<(), Failure> {
 }
 
 /// The least that a new `currentconfig` takes.
-fn record(root: &Path, target: &Recorded) -> Result<Duration, Failure> {
+fn record(root: &Path, text: &Secret<Vec<u8>>) -> Result<Duration, Failure> {
     let start = Instant::now();
     let mut file = File::create_new(root.join("record"))?;
-    file.write_all(target.json.expose())?;
+    file.write_all(text.expose())?;
     file.sync_all()?;
     let took = start.elapsed();
     fs::remove_file(root.join("record"))?;
+    File::open(root)?.sync_all()?;
     Ok(took)
 }
 
 fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
-    let record = record(root, &target)?;
+    let text = Arc::clone(&target.json);
     let start = Instant::now();
     let disk = RootDisk::open(root)?;
     let surroundings = Surroundings {
@@ -101,7 +103,10 @@ fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
     let proposal = transaction::propose(&machine, target, &rules, &steps)?.ok_or("there was nothing to do")?;
     let (begun, before) = (Instant::now(), processor()?);
     transaction::run(&machine, &proposal, &mut |_| {})?;
-    Ok(Took { run: begun.elapsed(), busy: processor()?.saturating_sub(before), all: start.elapsed(), record })
+    let (run, busy, all) = (begun.elapsed(), processor()?.saturating_sub(before), start.elapsed());
+    // Last, and settled: what it leaves the filesystem to do is not the transaction's.
+    let record = record(root, &text)?;
+    Ok(Took { run, busy, all, record })
 }
 
 /// Prints one part of all transactions. Each round has a ratio of its own, so that what else the machine does at the time

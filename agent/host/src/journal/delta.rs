@@ -20,7 +20,7 @@ const REACH: usize = 16;
 const PATIENCE: usize = 256 << 10;
 
 /// One piece of a text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece<'t> {
     /// Bytes of the base.
     Copy { start: usize, length: usize },
@@ -69,6 +69,45 @@ impl<'f> Delta<'f> {
         Some(text)
     }
 
+    /// What pieces of the text that this makes are, as pieces of its base. They copy no byte of the base that this does
+    /// not, so that a base which makes the one text makes the other.
+    fn trace<'p>(&self, pieces: Vec<Piece<'p>>) -> Option<Vec<Piece<'p>>>
+    where
+        'f: 'p,
+    {
+        let mut ends = Vec::with_capacity(self.pieces.len());
+        let mut end: usize = 0;
+        for piece in &self.pieces {
+            end = end.checked_add(piece.length())?;
+            ends.push(end);
+        }
+        let mut traced = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Copy { start, length } => self.trace_copy(&ends, start, length, &mut traced)?,
+                Piece::Own(_) => traced.push(piece),
+            }
+        }
+        Some(traced)
+    }
+
+    /// The pieces that bytes of its text are; `ends` is where each piece of the text ends.
+    fn trace_copy<'p>(&self, ends: &[usize], mut start: usize, length: usize, traced: &mut Vec<Piece<'p>>) -> Option<()>
+    where
+        'f: 'p,
+    {
+        let until = start.checked_add(length)?;
+        let mut under = ends.partition_point(|end| *end <= start);
+        while start < until {
+            let (piece, end) = (self.pieces.get(under)?, *ends.get(under)?);
+            let length = until.min(end).checked_sub(start)?;
+            traced.push(piece.part(piece.length().checked_sub(end.checked_sub(start)?)?, length)?);
+            start += length;
+            under += 1;
+        }
+        Some(())
+    }
+
     /// Whether it makes this text.
     pub(super) fn makes(&self, base: &[u8], text: &[u8]) -> bool {
         let mut rest = Some(text);
@@ -80,6 +119,21 @@ impl<'f> Delta<'f> {
 }
 
 impl<'t> Piece<'t> {
+    const fn length(&self) -> usize {
+        match self {
+            Self::Copy { length, .. } => *length,
+            Self::Own(own) => own.len(),
+        }
+    }
+
+    /// So many bytes of it, from one on.
+    fn part(&self, skipped: usize, length: usize) -> Option<Self> {
+        match self {
+            Self::Copy { start, .. } => Some(Self::Copy { start: start.checked_add(skipped)?, length }),
+            Self::Own(own) => own.get(skipped..)?.get(..length).map(Self::Own),
+        }
+    }
+
     fn bytes<'b: 't>(&self, base: &'b [u8]) -> Option<&'t [u8]> {
         match self {
             Self::Own(own) => Some(own),
@@ -98,9 +152,17 @@ fn line(bytes: &[u8]) -> Option<(&str, &[u8])> {
 
 /// A text as a file that names its base; `None` when that is not worth its while.
 pub(super) fn encode(id: &TextId, base: &[u8], text: &[u8]) -> Option<Vec<u8>> {
-    let most = MOST.min(text.len() / WORTH);
-    let mut file = format!("{MAGIC}{}\n", id.as_str()).into_bytes();
-    for piece in pieces(base, text)? {
+    written(id, pieces(base, text)?, MOST.min(text.len() / WORTH))
+}
+
+/// The same with the base of a delta that makes another text, which this text is compared to instead of the base.
+pub(super) fn encode_through(delta: &Delta<'_>, other: &[u8], text: &[u8]) -> Option<Vec<u8>> {
+    written(&delta.base, delta.trace(pieces(other, text)?)?, MOST.min(text.len() / WORTH))
+}
+
+fn written(base: &TextId, pieces: Vec<Piece<'_>>, most: usize) -> Option<Vec<u8>> {
+    let mut file = format!("{MAGIC}{}\n", base.as_str()).into_bytes();
+    for piece in pieces {
         match piece {
             Piece::Copy { start, length } => file.extend_from_slice(format!("copy {start} {length}\n").as_bytes()),
             Piece::Own(own) => {
@@ -244,10 +306,41 @@ mod tests {
         }
 
         #[test]
+        fn a_delta_through_another_makes_its_text_of_what_that_one_copies(
+            mut words in prop::collection::vec("[a-c]{40,80}", 40..60),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), "[a-d]{0,60}"), 0..8),
+        ) {
+            let base = words.concat();
+            let mut texts = Vec::new();
+            for half in changes.chunks(4) {
+                for (at, word) in half {
+                    let at = at.index(words.len());
+                    words[at].clone_from(word);
+                }
+                texts.push(words.concat());
+            }
+            let [other, text] = texts.as_slice() else { return Ok(()) };
+            let Some(file) = encode(&TextId::of(base.as_bytes()), base.as_bytes(), other.as_bytes()) else { return Ok(()) };
+            let delta = Delta::decode(&file).unwrap();
+            let Some(file) = encode_through(&delta, other.as_bytes(), text.as_bytes()) else { return Ok(()) };
+            let through = Delta::decode(&file).unwrap();
+            prop_assert_eq!(&through.base, &delta.base);
+            // What the first does not copy may be anything.
+            let mut spoilt = vec![b'?'; base.len()];
+            for piece in &delta.pieces {
+                if let Piece::Copy { start, length } = *piece {
+                    spoilt[start..start + length].copy_from_slice(&base.as_bytes()[start..start + length]);
+                }
+            }
+            prop_assert!(through.makes(&spoilt, text.as_bytes()));
+        }
+
+        #[test]
         fn no_file_is_a_panic(file in prop::collection::vec(any::<u8>(), 0..200), base in prop::collection::vec(any::<u8>(), 0..20)) {
             let head = format!("{MAGIC}{}\n", TextId::of(&base).as_str()).into_bytes();
             if let Some(delta) = Delta::decode(&[head, file].concat()) {
                 let _ = delta.text(&base, 100);
+                let _ = delta.trace(vec![Piece::Copy { start: 3, length: 90 }]);
             }
         }
     }

@@ -4,11 +4,7 @@
 //! the text, or only what another one that is kept does not have. Owns what that takes; refuses to know which texts are
 //! still named, which is for those to say who write the records.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
 use ostler_core::secret::Secret;
-use sha2::{Digest, Sha256};
 
 use super::delta::{self, Delta};
 use super::record::MAX_PAYLOAD;
@@ -19,11 +15,16 @@ use crate::disk::{Disk, Kind, RootPath};
 const PREFIX: &str = "text-";
 pub(super) const TEMPORARY: &str = ".text.new";
 
-/// SHA-256 in hexadecimal.
-const DIGITS: usize = 64;
+/// BLAKE3 in hexadecimal: a text of megabytes is hashed with every update of a single line.
+const DIGITS: usize = blake3::OUT_LEN * 2;
 
-/// A text that a file holds as a whole, with its name.
-type Whole<'t> = (TextId, Cow<'t, [u8]>);
+/// How a text is kept.
+enum Kept {
+    /// As a whole.
+    Whole,
+    /// By a file that holds a delta.
+    Delta(Vec<u8>),
+}
 
 /// The name of a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,12 +33,7 @@ pub struct TextId(String);
 impl TextId {
     /// The name that a text has.
     pub fn of(text: &[u8]) -> Self {
-        let mut digits = String::with_capacity(DIGITS);
-        for byte in Sha256::digest(text) {
-            // Writing to a string does not fail.
-            let _ = write!(digits, "{byte:02x}");
-        }
-        Self(digits)
+        Self(blake3::hash(text).to_hex().to_string())
     }
 
     /// A name as it was stored; `None` when it cannot be one.
@@ -61,23 +57,27 @@ impl<D: Disk> Journal<'_, D> {
     /// then takes little room. Their names are durable with the record that is saved next.
     pub fn keep_both(&self, text: &Secret<Vec<u8>>, alike: &Secret<Vec<u8>>) -> Result<(TextId, TextId), JournalError> {
         let (text, alike) = (text.expose().as_slice(), alike.expose().as_slice());
-        let id = TextId::of(text);
-        let (base, bytes) = self.keep_whole(&id, text)?;
-        let other = TextId::of(alike);
+        let (id, other) = (TextId::of(text), TextId::of(alike));
+        let kept = self.keep(&id, text)?;
         if self.kept(&other, alike)?.is_none() {
-            let delta = delta::encode(&base, &bytes, alike);
+            let delta = match &kept {
+                Kept::Whole => delta::encode(&id, text, alike),
+                // What a delta rests on is written as a whole, and never as one that would rest on itself.
+                Kept::Delta(file) => Delta::decode(file)
+                    .filter(|delta| delta.base != other)
+                    .and_then(|delta| delta::encode_through(&delta, text, alike)),
+            };
             self.put(&other, delta.as_deref().unwrap_or(alike))?;
         }
         Ok((id, other))
     }
 
-    /// Keeps a text; gives the whole text that it then rests on.
-    fn keep_whole<'t>(&self, id: &TextId, text: &'t [u8]) -> Result<Whole<'t>, JournalError> {
-        if let Some(base) = self.kept(id, text)? {
-            return Ok(base);
+    fn keep(&self, id: &TextId, text: &[u8]) -> Result<Kept, JournalError> {
+        if let Some(kept) = self.kept(id, text)? {
+            return Ok(kept);
         }
         self.put(id, text)?;
-        Ok((id.clone(), Cow::Borrowed(text)))
+        Ok(Kept::Whole)
     }
 
     fn put(&self, id: &TextId, bytes: &[u8]) -> Result<(), JournalError> {
@@ -89,9 +89,9 @@ impl<D: Disk> Journal<'_, D> {
         })
     }
 
-    /// The whole text that a text which is kept rests on: itself, or the base of its delta. `None` when it is not kept,
-    /// which is compared rather than believed: a record relies on it from now on.
-    fn kept<'t>(&self, id: &TextId, text: &'t [u8]) -> Result<Option<Whole<'t>>, JournalError> {
+    /// How a text is kept. `None` when it is not, which is compared rather than believed: a record relies on it from now
+    /// on.
+    fn kept(&self, id: &TextId, text: &[u8]) -> Result<Option<Kept>, JournalError> {
         let length = text.len();
         if length > MAX_PAYLOAD {
             return Err(JournalError::TextTooLarge { length });
@@ -101,12 +101,13 @@ impl<D: Disk> Journal<'_, D> {
             return Ok(None);
         }
         if self.disk.holds(&path, text).map_err(Failure::of(Operation::Read, &path))? {
-            return Ok(Some((id.clone(), Cow::Borrowed(text))));
+            return Ok(Some(Kept::Whole));
         }
         let Some(file) = read_delta(self.disk, &path)? else { return Ok(None) };
         let Some(delta) = Delta::decode(&file) else { return Ok(None) };
-        let base = read_base(self.disk, &self.directory, &delta)?.filter(|base| delta.makes(base, text));
-        Ok(base.map(|base| (delta.base, Cow::Owned(base))))
+        let base = read_base(self.disk, &self.directory, &delta)?;
+        let made = base.is_some_and(|base| delta.makes(&base, text));
+        Ok(made.then_some(Kept::Delta(file)))
     }
 
     /// A text that was kept. Anything else in its place that can be moved is moved aside.
@@ -181,9 +182,9 @@ fn made(disk: &impl Disk, directory: &RootPath, file: &[u8]) -> Result<Option<Ve
     Ok(read_base(disk, directory, &delta)?.and_then(|base| delta.text(&base, MAX_PAYLOAD)))
 }
 
-/// The text that a delta was made from. Anything else in its place is as good as nothing: it may be put right later, and
-/// what was made from it would be wrong then.
+/// What stands in place of the text that a delta was made from. Whether it still is that text, the text that is made of it
+/// tells: of the base, a delta needs only what it copies.
 fn read_base(disk: &impl Disk, directory: &RootPath, delta: &Delta<'_>) -> Result<Option<Vec<u8>>, JournalError> {
     let base = super::read_file(disk, &delta.base.file(directory)?, MAX_PAYLOAD as u64)?;
-    Ok(base.and_then(Result::ok).filter(|base| TextId::of(base) == delta.base))
+    Ok(base.and_then(Result::ok))
 }

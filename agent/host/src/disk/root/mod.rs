@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use nix::dir::Dir;
-use nix::fcntl::{AT_FDCWD, OFlag, openat, readlinkat, renameat};
+use nix::fcntl::{AT_FDCWD, OFlag, PosixFadviseAdvice, openat, posix_fadvise, readlinkat, renameat};
 use nix::sys::stat::{Mode, fstat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, syncfs, unlinkat};
 
@@ -30,6 +30,8 @@ use place::{Place, open_for_sync, retry, unfit, walk};
 const MOST_NAMES: usize = 1 << 20;
 /// Bytes that are compared at a time.
 const MOST_COMPARED: usize = 64 << 10;
+/// Bytes that take longer to write than a sync takes by itself.
+const LARGE: usize = 256 << 10;
 /// A lock file that is replaced more often than this while it is being locked is somebody's attack.
 const LOCK_TRIES: usize = 100;
 
@@ -38,6 +40,14 @@ const LOCK_TRIES: usize = 100;
 pub struct RootDisk {
     root: OwnedFd,
     caller: Option<Caller>,
+}
+
+/// Lets the kernel begin to write a large file now, rather than when it is synced: until then others are, and it is no
+/// longer waited for. Only a hint, so a failure is none.
+fn start_writing(file: &File, length: usize) {
+    if length >= LARGE {
+        let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    }
 }
 
 /// Held while the lock on a file is; given back when dropped.
@@ -152,8 +162,9 @@ impl Disk for RootDisk {
         let place = self.place(path)?;
         let mut file = place.open(OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY, Mode::S_IRUSR | Mode::S_IWUSR)?;
         let made = file.write_all(contents).and_then(|()| grant.give(&file));
-        if made.is_err() {
-            place.withdraw(&file);
+        match &made {
+            Ok(()) => start_writing(&file, contents.len()),
+            Err(_) => place.withdraw(&file),
         }
         made
     }
