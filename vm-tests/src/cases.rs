@@ -31,6 +31,7 @@ mod soft_restart;
 mod unhealthy_boot;
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 
 use crate::lab::Lab;
 use crate::node::{Node, Target};
@@ -72,10 +73,12 @@ pub const CASES: &[Case] = &[
 fn stays_in_old(node: &mut Node<'_>) -> Result<()> {
     node.follow_until("it is told that the update does not work", |node| {
         let tried = node.machine.run("journalctl --unit=ostler.service")?.contains(", again in ");
-        Ok(tried || node.is("NodeDegraded")?)
+        // It may be trying again by now.
+        Ok((tried || node.is("NodeDegraded")?) && node.status()?.pointer("/open").is_some_and(Value::is_null))
     })?;
     let status = node.status()?;
-    ensure!(status.pointer("/config").is_some_and(|config| config == "old"), "{status:#}");
+    let is_old = status.pointer("/config").is_some_and(|config| config == "old");
+    ensure!(is_old, "{status:#}\n{}", node.account());
     let seen = node.seen()?;
     ensure!(seen.last().is_some_and(|(_, found)| *found == Ok(0)), "a service has not seen old: {seen:?}");
     node.check(&Target::old())

@@ -11,8 +11,9 @@ const SERVED: &str = "/etc/mcs-machine-config-content.json";
 const ENCAPSULATED: &str = "/etc/ignition-machine-config-encapsulated.json";
 const MARK: &str = "/var/lib/ostler/first-boot";
 
-const WITHOUT_ARGUMENT: &str =
-    "ostree admin instutil set-kargs $(tr ' ' '\\n' < /proc/cmdline | grep -v -x -e 'ostree=.*' -e old.karg)";
+/// In a view of its own of the mounts: this command of ostree does not make the sysroot writable for itself.
+const WITHOUT_ARGUMENT: &str = "unshare --mount sh -e -c 'mount -o remount,rw /sysroot; \
+    ostree admin instutil set-kargs \"$@\"' sh $(tr ' ' '\\n' < /proc/cmdline | grep -v -x -e 'ostree=.*' -e old.karg)";
 
 /// The case.
 pub fn run(lab: &mut Lab) -> Result<()> {

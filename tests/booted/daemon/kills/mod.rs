@@ -15,7 +15,7 @@ use std::{env, fs, thread};
 use super::Agent;
 use crate::chance::Chance;
 use crate::node::{DRIVERS, Driver};
-use tally::Tally;
+use tally::{Run, Tally};
 
 const KILLS: &str = "OSTLER_KILLS";
 const REPORT: &str = "OSTLER_KILLS_REPORT";
@@ -140,8 +140,8 @@ impl Victim {
     }
 }
 
-/// Kills machines of one driver.
-fn kill_all(driver: Driver, kills: u64, seed: u64) -> Option<Tally> {
+/// Kills machines of one driver; `None` where there is nothing to run them in.
+fn kill_all(driver: Driver, kills: u64, seed: u64, run: &Run) -> Option<()> {
     let (mut tally, mut chance) = (Tally::new(), Chance::from_seed(seed));
     let mut victim: Option<Victim> = None;
     while tally.kills < kills {
@@ -157,8 +157,9 @@ fn kill_all(driver: Driver, kills: u64, seed: u64) -> Option<Tally> {
                 tally.fail(format!("{driver:?}, kill {number}: {reason}"), current.account());
             }
         }
+        run.note(driver, &tally);
     }
-    Some(tally)
+    Some(())
 }
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
@@ -171,20 +172,18 @@ fn a_machine_that_is_killed_at_any_instant_comes_to_one_of_both_ends_by_itself()
     let kills = env::var(KILLS).map_or(FEW, |number| number.parse().expect("the number of kills is a number"));
     let seed = Chance::new().seed();
     eprintln!("{kills} kills, seed {seed}");
-    let start = Instant::now();
-    let each = kills.div_ceil(2);
-    let tallies = thread::scope(|scope| {
+    let (each, run) = (kills.div_ceil(2), Run::new(kills, seed, env::var_os(REPORT).map(Into::into)));
+    let ended = thread::scope(|scope| {
         let workers = DRIVERS.map(|driver| {
-            let own = seed.wrapping_add(driver as u64);
-            scope.spawn(move || kill_all(driver, each, own))
+            let (own, run) = (seed.wrapping_add(driver as u64), &run);
+            scope.spawn(move || kill_all(driver, each, own, run))
         });
         workers.map(|worker| worker.join().unwrap())
     });
-    let Some(tallies) = tallies.into_iter().collect::<Option<Vec<_>>>() else { return };
-    let account = tally::account(&DRIVERS, &tallies, seed, start.elapsed());
-    eprintln!("{account}");
-    if let Some(path) = env::var_os(REPORT) {
-        fs::write(path, &account).unwrap();
+    if ended.contains(&None) {
+        return;
     }
-    assert!(tallies.iter().all(|tally| tally.failures.is_empty()), "see above");
+    let (account, well) = run.end();
+    eprintln!("{account}");
+    assert!(well, "see above");
 }

@@ -2,10 +2,14 @@
 
 use std::fmt::{Debug, Write as _};
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::node::{DRIVERS, Driver};
 
 /// The kills of one driver.
+#[derive(Clone)]
 pub struct Tally {
     pub kills: u64,
     pub old: u64,
@@ -39,8 +43,47 @@ impl Tally {
     }
 }
 
+/// What a run was asked for, and what has become of it.
+pub struct Run {
+    kills: u64,
+    seed: u64,
+    began: Instant,
+    report: Option<PathBuf>,
+    tallies: Mutex<[Tally; 2]>,
+}
+
+impl Run {
+    pub fn new(kills: u64, seed: u64, report: Option<PathBuf>) -> Self {
+        let tallies = Mutex::new([Tally::new(), Tally::new()]);
+        Self { kills, seed, began: Instant::now(), report, tallies }
+    }
+
+    /// Takes in how a driver stands. A run that somebody ends has an account of what was done.
+    pub fn note(&self, driver: Driver, tally: &Tally) {
+        let mut tallies = self.tallies.lock().unwrap();
+        tallies[driver as usize] = tally.clone();
+        if let Some(path) = &self.report {
+            fs::write(path, self.account(&tallies[..])).unwrap();
+        }
+    }
+
+    fn account(&self, tallies: &[Tally]) -> String {
+        let mut text = account(&DRIVERS, tallies, self.seed, self.began.elapsed());
+        if tallies.iter().map(|tally| tally.kills).sum::<u64>() < self.kills {
+            let _ = writeln!(text, "\nThe run was ended before the {} kills that it was asked for.", self.kills);
+        }
+        text
+    }
+
+    /// The account, and whether nothing failed.
+    pub fn end(self) -> (String, bool) {
+        let tallies = self.tallies.lock().unwrap();
+        (self.account(&tallies[..]), tallies.iter().all(|tally| tally.failures.is_empty()))
+    }
+}
+
 /// The report: a summary line, and what it is made of.
-pub fn account(drivers: &[impl Debug], tallies: &[Tally], seed: u64, took: Duration) -> String {
+fn account(drivers: &[impl Debug], tallies: &[Tally], seed: u64, took: Duration) -> String {
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
     let failed = tallies.iter().map(|tally| tally.failures.len()).sum::<usize>();
     let (tried, old, new) = (sum(|tally| tally.kills), sum(|tally| tally.old), sum(|tally| tally.new));
