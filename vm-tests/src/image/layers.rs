@@ -18,7 +18,8 @@ pub const NAMES: [&str; 3] = ["old", "new", "sick"];
 pub const VERSIONS: [&str; 3] = ["9.6.1", "9.6.2", "9.6.3"];
 
 /// What the guest has beside the agent; the agent's own units are its package's to enable.
-const ENABLED: [&str; 3] = ["firstboot-osupdate.target", "guest-network.service", "kubelet.service"];
+const ENABLED: [&str; 4] =
+    ["firstboot-osupdate.target", "guest-agent.service", "guest-network.service", "kubelet.service"];
 /// Never succeeds, and the boot with it.
 const SICK: &str = "[Unit]\nBefore=boot-complete.target\n[Service]\nType=oneshot\nExecStart=/bin/false\n\
     [Install]\nRequiredBy=boot-complete.target\n";
