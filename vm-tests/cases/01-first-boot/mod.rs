@@ -20,9 +20,11 @@ pub fn run(lab: &mut Lab) -> Result<()> {
     let mut node = lab.installed()?;
     node.machine.power_on()?;
     node.machine.wait_for_guest(PATIENCE)?;
-    // What Ignition leaves, in a boot that is not counted: this image has no Ignition.
-    node.machine
-        .run("systemctl stop ostler.service; printf new | tee /etc/motd > /etc/only-new; rm -rf /var/lib/probe")?;
+    // What Ignition leaves, in a boot that is not counted: this image has no Ignition. What looks at the boot has to be done.
+    node.machine.run(
+        "systemctl start kubelet.service; systemctl stop ostler.service; printf new | tee /etc/motd > /etc/only-new; \
+         rm -rf /var/lib/probe",
+    )?;
     // The argument of a configuration that this machine has never been in goes too.
     node.machine.run(WITHOUT_ARGUMENT)?;
     let target = Target::new_os();

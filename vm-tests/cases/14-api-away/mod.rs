@@ -53,7 +53,8 @@ impl Cluster {
 
     /// Lets its own work go on for a while.
     fn rest(&self) {
-        self.runtime.block_on(tokio::time::sleep(NAP));
+        // A timer is made within the runtime, or not at all.
+        self.runtime.block_on(async { tokio::time::sleep(NAP).await });
     }
 
     /// Waits until the node says that it is done with a configuration.

@@ -34,7 +34,7 @@ pub const AGENT: Product = Product {
     name: "ostler",
     programs: &[
         Program { name: "ostler", to: "usr/bin/ostler", most: 12_000_000 },
-        Program { name: "ostler-applier", to: "usr/libexec/ostler/ostler-applier", most: 8_000_000 },
+        Program { name: "ostler-applier", to: "usr/libexec/ostler/ostler-applier", most: 9_500_000 },
     ],
     files: &[
         ("LICENSE", "usr/share/licenses/ostler/LICENSE"),
