@@ -60,6 +60,14 @@ impl RootPath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
+    /// The directory that holds it, as text; `/` when that is the root.
+    pub fn directory(&self) -> &str {
+        match self.0.rsplit_once('/') {
+            Some(("", _)) | None => "/",
+            Some((parent, _)) => parent,
+        }
+    }
+
     /// The directory that holds it; `None` when that is the root.
     pub fn parent(&self) -> Option<Self> {
         match self.0.rsplit_once('/') {
@@ -124,9 +132,11 @@ mod tests {
         let path = RootPath::new("/etc/containers/policy.json").unwrap();
         assert_eq!(path.name(), "policy.json");
         assert_eq!(path.parent().unwrap().as_str(), "/etc/containers");
+        assert_eq!(path.directory(), "/etc/containers");
         assert_eq!(path.ancestors().iter().map(RootPath::as_str).collect::<Vec<_>>(), ["/etc", "/etc/containers"]);
         assert_eq!(path.beside(".tmp").unwrap().as_str(), "/etc/containers/.tmp");
         assert_eq!(RootPath::new("/a").unwrap().parent(), None);
+        assert_eq!(RootPath::new("/a").unwrap().directory(), "/");
         assert_eq!(RootPath::new("/a").unwrap().beside("b").unwrap().as_str(), "/b");
         assert_eq!(path.join("../x"), Err(PathError::Element));
     }

@@ -64,11 +64,11 @@ pub(super) fn stage<'w>(disk: &impl Disk, work: &'w Work<'_>, staged: &mut Stage
         disk.remove(leftover).map_err(Failure::of(Operation::Remove, leftover))?;
     }
     make_directories(disk, work, staged)?;
-    for Pending { target, temporary, .. } in &work.pending {
+    Pending::each(disk, &work.pending, |disk, Pending { target, temporary, .. }| {
         // Noted first: a write that fails half-way may leave its half.
         staged.temporaries.push(temporary);
-        write(disk, *target, temporary)?;
-    }
+        write(disk, *target, temporary)
+    })?;
     harden(disk, &work.pending)
 }
 
@@ -120,8 +120,9 @@ fn make_directories<'w>(disk: &impl Disk, work: &'w Work<'_>, staged: &mut Stage
 fn harden(disk: &impl Disk, pending: &[Pending<'_>]) -> Result<(), Failure> {
     let files = || pending.iter().filter(|pending| matches!(pending.target, Target::File(_)));
     if files().count() <= FEW {
-        return files().try_for_each(|Pending { target, temporary, .. }| {
-            disk.sync(temporary).map_err(Failure::of(Operation::Sync, target.path()))
+        return Pending::each(disk, pending, |disk, Pending { target, temporary, .. }| match target {
+            Target::File(_) => disk.sync(temporary).map_err(Failure::of(Operation::Sync, target.path())),
+            Target::Link(_) => Ok(()),
         });
     }
     // A directory lies on one filesystem, and its temporaries with it; what is below it may be mounted from elsewhere.
@@ -138,10 +139,11 @@ fn harden(disk: &impl Disk, pending: &[Pending<'_>]) -> Result<(), Failure> {
 
 /// Gives everything its final name, and takes names away; counts what it did.
 pub(super) fn publish(disk: &impl Disk, work: &Work<'_>, changed: &mut usize) -> Result<(), Failure> {
-    for Pending { target, temporary, .. } in &work.pending {
+    Pending::each(disk, &work.pending, |disk, Pending { target, temporary, .. }| {
         disk.rename(temporary, target.path()).map_err(Failure::of(Operation::Replace, target.path()))?;
         *changed += 1;
-    }
+        Ok(())
+    })?;
     for path in &work.removals {
         disk.remove(path).map_err(Failure::of(Operation::Remove, path))?;
         *changed += 1;

@@ -16,7 +16,7 @@ pub(super) struct Work<'b> {
     pub(super) directories: Vec<Unfinished<'b>>,
     /// Markers of directories that are to be made; see [`Unfinished`].
     pub(super) markers: Vec<RootPath>,
-    /// Files and links that differ from what they should be.
+    /// Files and links that differ from what they should be; those of one directory stand together.
     pub(super) pending: Vec<Pending<'b>>,
     /// How many are already as they should be.
     pub(super) unchanged: usize,
@@ -55,6 +55,11 @@ impl<'b> Target<'b> {
         }
     }
 
+    /// Whether another one is in the same directory.
+    fn is_beside(self, other: Target<'_>) -> bool {
+        self.path().directory() == other.path().directory()
+    }
+
     /// Bytes of contents; a link has none.
     fn bytes(self) -> u64 {
         match self {
@@ -74,6 +79,19 @@ pub(super) struct Pending<'b> {
 }
 
 impl Pending<'_> {
+    /// All of one directory at a time, each with the disk on which that directory is found already.
+    pub(super) fn each<'p, D: Disk>(
+        disk: &D,
+        pending: &'p [Self],
+        mut work: impl FnMut(&D, &'p Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for together in pending.chunk_by(|one, next| one.target.is_beside(next.target)) {
+            let Some(first) = together.first() else { continue };
+            disk.beside(&first.temporary, |disk| together.iter().try_for_each(|one| work(disk, one)))?;
+        }
+        Ok(())
+    }
+
     /// Bytes that it takes of the disk.
     pub(super) fn bytes(&self) -> u64 {
         space::blocks(self.target.bytes()).saturating_sub(self.reclaimed)
@@ -88,11 +106,15 @@ pub(super) fn survey<'b>(disk: &impl Disk, batch: &'b Batch, tag: Tag<'_>) -> Re
     let (pending, stale, removals) = (Vec::new(), Vec::new(), Vec::new());
     let mut work = Work { directories, markers, pending, unchanged: 0, stale, removals };
     let crowd = Crowd::list(disk, batch, tag)?;
-    let targets = batch.writes.iter().map(Target::File).chain(batch.links.iter().map(Target::Link));
-    for (number, target) in targets.enumerate() {
-        let temporary = beside(target.path(), &tag.name(number))?;
-        let left = if crowd.may_hold(&temporary) { leftover(disk, &temporary) } else { Ok(None) };
-        work.enter(disk, target, temporary, left.map_err(Failure::untouched)?)?;
+    for numbered in in_directories(batch).chunk_by(|(_, one), (_, next)| one.is_beside(*next)) {
+        let Some((_, first)) = numbered.first() else { continue };
+        disk.beside(first.path(), |disk| {
+            numbered.iter().try_for_each(|&(number, target)| {
+                let temporary = beside(target.path(), &tag.name(number))?;
+                let left = if crowd.may_hold(&temporary) { leftover(disk, &temporary) } else { Ok(None) };
+                work.enter(disk, target, temporary, left.map_err(Failure::untouched)?)
+            })
+        })?;
     }
     for path in &batch.removals {
         beside(path, &tag.name(usize::MAX))?;
@@ -102,6 +124,14 @@ pub(super) fn survey<'b>(disk: &impl Disk, batch: &'b Batch, tag: Tag<'_>) -> Re
     }
     space::check(&above, &work)?;
     Ok(work)
+}
+
+/// What is to be there, numbered as in the batch; what is in one directory stands together.
+fn in_directories(batch: &Batch) -> Vec<(usize, Target<'_>)> {
+    let targets = batch.writes.iter().map(Target::File).chain(batch.links.iter().map(Target::Link));
+    let mut numbered: Vec<_> = targets.enumerate().collect();
+    numbered.sort_by_key(|(_, target)| target.path().directory());
+    numbered
 }
 
 impl<'b> Work<'b> {

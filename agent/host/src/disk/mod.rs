@@ -71,6 +71,12 @@ pub trait Disk {
     /// Held while the lock on a file is.
     type Lock;
 
+    /// Does several things in the directory that holds a path, which is then looked for once: what `work` does in it, it
+    /// does in the directory that was found first, whatever takes that one's name meanwhile. The rest is as always.
+    fn beside<T>(&self, _path: &RootPath, work: impl FnOnce(&Self) -> T) -> T {
+        work(self)
+    }
+
     /// What stands at the path; `None` when nothing does, nor when something on the way is no directory.
     fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>>;
 

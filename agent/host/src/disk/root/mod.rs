@@ -16,6 +16,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use nix::dir::Dir;
 use nix::fcntl::{AT_FDCWD, OFlag, PosixFadviseAdvice, openat, posix_fadvise, readlinkat, renameat};
@@ -38,8 +39,16 @@ const LOCK_TRIES: usize = 100;
 /// The files below a directory of the machine; nothing outside it can be reached through this.
 #[derive(Debug)]
 pub struct RootDisk {
-    root: OwnedFd,
+    root: Arc<OwnedFd>,
     caller: Option<Caller>,
+    found: Option<Found>,
+}
+
+/// A directory that was looked for already.
+#[derive(Debug)]
+struct Found {
+    path: String,
+    directory: Arc<OwnedFd>,
 }
 
 /// Lets the kernel begin to write a large file now, rather than when it is synced: until then others are, and it is no
@@ -69,11 +78,16 @@ impl RootDisk {
         let root = retry(|| openat(AT_FDCWD, directory, flags, Mode::empty()))?;
         // A kernel that cannot walk safely is named now and not in the middle of a change.
         walk(root.as_fd(), "/")?;
-        Ok(Self { root, caller: Caller::current() })
+        Ok(Self { root: root.into(), caller: Caller::current(), found: None })
     }
 
     fn place<'p>(&self, path: &'p RootPath) -> io::Result<Place<'p>> {
-        Place::find(self.root.as_fd(), path)
+        match &self.found {
+            Some(found) if found.path == path.directory() => {
+                Ok(Place { parent: Arc::clone(&found.directory), name: path.name() })
+            }
+            _ => Place::find(self.root.as_fd(), path),
+        }
     }
 
     /// A directory, for its place, through a link too; the root when none is named.
@@ -84,6 +98,13 @@ impl RootDisk {
 
 impl Disk for RootDisk {
     type Lock = RootLock;
+
+    fn beside<T>(&self, path: &RootPath, work: impl FnOnce(&Self) -> T) -> T {
+        // Where it is not found, each thing that is tried there says so.
+        let found =
+            self.place(path).ok().map(|place| Found { path: path.directory().to_owned(), directory: place.parent });
+        work(&Self { root: Arc::clone(&self.root), caller: self.caller, found })
+    }
 
     fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>> {
         match self.place(path).and_then(|place| place.stat()) {
@@ -195,7 +216,7 @@ impl Disk for RootDisk {
     }
 
     fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()> {
-        let beside = from.parent() == to.parent();
+        let beside = from.directory() == to.directory();
         let from = self.place(from)?;
         // Most renames stay in their directory, and then need no second walk.
         let other = if beside { None } else { Some(self.place(to)?) };

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
@@ -21,8 +22,8 @@ const WALK_TRIES: usize = 1000;
 /// An open directory and a name in it, at which there may be nothing.
 #[derive(Debug)]
 pub(super) struct Place<'p> {
-    /// Opened for its place only: it can be acted in but neither listed nor synced.
-    pub(super) parent: OwnedFd,
+    /// Opened for its place only: it can be acted in but neither listed nor synced. Others may hold it too.
+    pub(super) parent: Arc<OwnedFd>,
     /// One element, never `.` or `..`.
     pub(super) name: &'p str,
 }
@@ -30,9 +31,7 @@ pub(super) struct Place<'p> {
 impl<'p> Place<'p> {
     /// Walks to a path's directory. Links on the way are followed, an absolute one or `..` no further than to the root.
     pub(super) fn find(root: BorrowedFd<'_>, path: &'p RootPath) -> io::Result<Self> {
-        let above = path.parent();
-        let parent = walk(root, above.as_ref().map_or("/", RootPath::as_str))?;
-        Ok(Self { parent, name: path.name() })
+        Ok(Self { parent: walk(root, path.directory())?.into(), name: path.name() })
     }
 
     /// What stands here.

@@ -34,6 +34,37 @@ fn a_linked_directory_never_leads_out_of_the_root() {
 }
 
 #[test]
+fn a_directory_that_becomes_a_link_while_it_is_worked_in_never_leads_out() {
+    let machine = Machine::new();
+    machine.disk.beside(&at("/etc/a"), |disk| {
+        disk.create(&at("/etc/a"), b"a", mine(0o600)).unwrap();
+        fs::rename(machine.host("etc"), machine.host("moved")).unwrap();
+        machine.link("etc", &machine.outside);
+        disk.rename(&at("/etc/a"), &at("/etc/b")).unwrap();
+        assert_eq!(disk.stat(&at("/etc/secret")).unwrap(), None);
+        // What is not in that directory is looked for as always.
+        for (operation, result) in everything(disk, "/etc/deep/secret") {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::NotFound, "{operation}");
+        }
+    });
+    assert_eq!(machine.disk.list(&at("/moved")).unwrap(), ["b"]);
+    assert_eq!(machine.disk.stat(&at("/etc/b")).unwrap(), None);
+    machine.assert_outside_is_untouched("the work");
+}
+
+#[test]
+fn a_directory_that_is_missing_is_looked_for_again() {
+    let machine = Machine::new();
+    let path = at("/new/a");
+    machine.disk.beside(&path, |disk| {
+        assert_eq!(disk.create(&path, b"a", mine(0o600)).unwrap_err().kind(), ErrorKind::NotFound);
+        disk.make_directory(&at("/new"), mine(0o755)).unwrap();
+        disk.create(&path, b"a", mine(0o600)).unwrap();
+    });
+    assert_eq!(machine.disk.read(&path, 10).unwrap(), b"a");
+}
+
+#[test]
 fn renames_do_not_carry_in_or_out() {
     let machine = Machine::new();
     machine.link("out", &machine.outside);

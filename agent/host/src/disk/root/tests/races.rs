@@ -58,6 +58,33 @@ fn a_directory_swapped_with_a_link_lets_nothing_out() {
 }
 
 #[test]
+fn a_directory_that_is_swapped_while_it_is_worked_in_stays_the_same_one() {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.host("arena")).unwrap();
+    machine.link("trap", &machine.outside);
+    let (mut begun, mut worked) = (0, 0);
+    let swaps = while_swapping(&machine, ("arena", "trap"), || {
+        for round in 0..ROUNDS {
+            let (path, other) = (at(&format!("/arena/{round}")), at(&format!("/arena/{round}.new")));
+            machine.disk.beside(&path, |disk| {
+                // Where the link stood, there was no such directory; each of these would look for it again.
+                if disk.found.is_none() {
+                    return;
+                }
+                begun += 1;
+                disk.create(&path, b"", mine(0o600)).unwrap();
+                let _ = disk.remove(&at("/arena/secret"));
+                let _ = disk.set_attributes(&at("/arena/link"), mine(0o777));
+                worked += usize::from(disk.rename(&path, &other).is_ok() && disk.sync(&other).is_ok());
+            });
+        }
+    });
+    machine.assert_outside_is_untouched("the race");
+    assert!(swaps > 0 && begun > 0, "{swaps} swaps, {begun} of {ROUNDS} times it was found: no race was run");
+    assert_eq!(worked, begun, "what was begun in a directory was not ended in it");
+}
+
+#[test]
 fn a_file_swapped_with_a_link_is_never_followed() {
     let machine = Machine::new();
     machine.disk.create(&at("/file"), b"inside", mine(0o600)).unwrap();
