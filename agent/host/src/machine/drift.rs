@@ -58,7 +58,7 @@ impl<D: Disk> Machine<'_, D> {
     fn drift_from(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {
         let accounts = self.accounts()?;
         let labels = labels::load(self.disk)?;
-        let wanted = Wanted::new(config, &accounts, labels.as_ref());
+        let wanted = Wanted::new(config, &accounts, labels.as_ref()).with_files();
         let mut found = Vec::new();
         for file in config.ignition.files.iter().filter(|file| !UNWATCHED.contains(&file.path.as_str())) {
             let subject = || Subject::File { path: file.path.clone() };

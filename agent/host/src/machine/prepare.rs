@@ -67,7 +67,7 @@ impl<D: Disk> Machine<'_, D> {
     pub(super) fn way(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
         let accounts = self.accounts()?;
         let labels = labels::load(self.disk)?;
-        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref());
+        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(journey.steps);
         let saved = self.saved_origin(journey)?;
         let previous = self.before(journey)?;
         let mut draft = match (journey.direction, &saved) {

@@ -3,14 +3,14 @@
 //! Owns the answer to "what should be at this path", for those who write it and for those who look for drift. Refuses to
 //! look at what is there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ostler_core::file_contexts::{FileContexts, FileKind};
 use ostler_core::ignition::{File, Limits, Unit};
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::secret::Secret;
-use ostler_core::step::OwnerRef;
+use ostler_core::step::{OwnerRef, Step};
 
 use super::place;
 use crate::accounts::Accounts;
@@ -26,6 +26,7 @@ const PERMISSIONS: u32 = 0o7777;
 
 /// A configuration, to be asked about single things.
 pub(crate) struct Wanted<'a> {
+    /// Those that may be asked for.
     files: HashMap<&'a str, &'a File>,
     units: HashMap<&'a str, &'a Unit>,
     config: &'a MachineConfig,
@@ -34,10 +35,25 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    /// Without its files, of which there may be thousands.
     pub(crate) fn new(config: &'a MachineConfig, accounts: &'a Accounts, labels: Option<&'a FileContexts>) -> Self {
-        let files = config.ignition.files.iter().map(|file| (file.path.as_str(), file)).collect();
         let units = config.ignition.units.iter().map(|unit| (unit.name.as_str(), unit)).collect();
-        Self { files, units, config, accounts, labels }
+        Self { files: HashMap::new(), units, config, accounts, labels }
+    }
+
+    /// Lets all its files be asked for.
+    pub(crate) fn with_files(mut self) -> Self {
+        self.files = self.config.ignition.files.iter().map(|file| (file.path.as_str(), file)).collect();
+        self
+    }
+
+    /// Lets the files be asked for that steps write: of thousands, most often a few.
+    pub(crate) fn with_files_of<'s>(mut self, steps: &'s [Step]) -> Self {
+        let path = |step: &'s Step| if let Step::WriteFile { path, .. } = step { Some(path.as_str()) } else { None };
+        let written: HashSet<&'s str> = steps.iter().filter_map(path).collect();
+        let files = self.config.ignition.files.iter().map(|file| (file.path.as_str(), file));
+        self.files = files.filter(|(path, _)| written.contains(path)).collect();
+        self
     }
 
     /// A file by its path.
