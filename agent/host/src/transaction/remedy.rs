@@ -60,7 +60,8 @@ impl Trouble {
     fn os_remedy(&self) -> Option<String> {
         let text = match self {
             Self::OperatingSystem => {
-                "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
+                "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions; or restart \
+                 the machine if \"findmnt /sysroot\" finds nothing"
             }
             Self::Impossible { remedy: Some(remedy), .. } => return Some(remedy.clone()),
             Self::Impossible { source: Impossible::Image(_), .. } => "correct osImageURL or the extensions image",
