@@ -149,7 +149,10 @@ impl<D: Disk> Machine<'_, D> {
         match host.backend(&Goal::keeping(booted)) {
             // Where nothing changes deployments, nothing is kept by us either.
             Err(OsError::NoBackend(_)) => Ok(()),
-            backend => Ok(backend?.forget()?),
+            backend => {
+                backend?.forget()?;
+                self.settle_boot_partition()
+            }
         }
     }
 
