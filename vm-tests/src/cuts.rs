@@ -18,6 +18,7 @@ use crate::disk::{Cache, Stop};
 use crate::lab::Lab;
 use crate::machine::PATIENCE;
 use crate::node::{Node, Target};
+pub use tally::DETAILS;
 use tally::{Came, Tally};
 
 const NAP: Duration = Duration::from_millis(2);
@@ -30,6 +31,8 @@ pub struct Order<'p> {
     pub cuts: u64,
     /// What repeats them.
     pub seed: u64,
+    /// The cut to begin with, from 1.
+    pub first: u64,
     /// How many machines at a time.
     pub jobs: u64,
     /// Where the account goes.
@@ -54,7 +57,7 @@ enum Moment {
 pub fn run(lab: &Lab, order: &Order<'_>) -> Result<()> {
     let cycle = measure(lab)?;
     println!("vm: an update takes {:.0} s and writes {} records", cycle.took.as_secs_f64(), cycle.records);
-    let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::new(cycle)));
+    let (next, tally) = (AtomicU64::new(order.first.saturating_sub(1)), Mutex::new(Tally::new(cycle)));
     std::thread::scope(|scope| {
         for _ in 0..order.jobs.max(1) {
             scope.spawn(|| work(lab, order, (&next, &tally)));

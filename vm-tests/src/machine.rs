@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::chance::Chance;
+use crate::cuts::DETAILS;
 use crate::disk::{Cache, Disk, Export};
 use crate::fsck;
 use crate::guest::{Guest, Said};
@@ -15,6 +16,9 @@ use crate::tools::Tools;
 
 /// How long a boot, a command or a shutdown may take where every instruction is emulated and others want the processor too.
 pub const PATIENCE: Duration = Duration::from_secs(1200);
+
+/// Where the boot partition of a machine is kept that does not boot.
+const UNBOOTABLE: &str = "boot.img";
 
 /// The names of the disks; the root comes first.
 const DISKS: [&str; 2] = ["root", "boot"];
@@ -75,7 +79,11 @@ impl<'t> Machine<'t> {
         let ([_, image], [_, disk]) = (&self.images, &self.disks);
         let boot = self.work.path().join("boot.img");
         disk.save(image, &boot)?;
-        let entry = loader::default_of(&boot, self.work.path()).context("the machine does not boot")?;
+        let entry = loader::default_of(&boot, self.work.path()).with_context(|| {
+            let kept = std::fs::create_dir_all(DETAILS)
+                .and_then(|()| std::fs::copy(&boot, Path::new(DETAILS).join(UNBOOTABLE)));
+            format!("the machine does not boot, its boot partition is {DETAILS}/{UNBOOTABLE} ({kept:?})")
+        })?;
         let qemu = Qemu::start(&self.hardware(), &entry, None)?;
         let guest = Guest::connect(&qemu.line())?;
         self.entry = Some(entry);

@@ -69,10 +69,15 @@ fn enter(words: Vec<String>) -> Result<()> {
     match words.as_slice() {
         ["cases"] => run_cases(""),
         ["cases", wanted] => run_cases(wanted),
-        ["cuts", cuts, seed, jobs, report] => {
-            let (cuts, seed, jobs) = (number(cuts)?.unwrap_or(CUTS), number(seed)?.unwrap_or_default(), number(jobs)?);
+        ["cuts", cuts, seed, first, jobs, report] => {
             let report = PathBuf::from(report);
-            let order = cuts::Order { cuts, seed, jobs: jobs.unwrap_or(1), report: Some(&report) };
+            let order = cuts::Order {
+                cuts: number(cuts)?.unwrap_or(CUTS),
+                seed: number(seed)?.unwrap_or_default(),
+                first: number(first)?.unwrap_or(1),
+                jobs: number(jobs)?.unwrap_or(1),
+                report: Some(report.as_path()).filter(|_| *first == "-"),
+            };
             cuts::run(&Lab::open(&programs()?)?, &order)
         }
         ["boot"] => boot(),

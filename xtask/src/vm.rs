@@ -17,7 +17,7 @@ use crate::{e2e, package, process, setup, workspace};
 pub const USAGE: &str = "\
 cargo xtask vm [CASE] [--list]
 cargo xtask vm boot
-cargo xtask vm cuts [--cuts N] [--seed S] [--jobs J]
+cargo xtask vm cuts [--cuts N] [--seed S] [--jobs J] [--first K]
 cargo xtask vm kills [--cuts N] [--seed S]
 
 Cases on virtual machines that boot a real ostree system with the agent's own units;
@@ -34,6 +34,7 @@ emulated, at 30 to 60 seconds per boot.
               account goes to docs/reports/container-kills.md
   --seed S    repeat the cuts of a run
   --jobs J    so many machines at a time (1)
+  --first K   begin with cut K of the seed, to repeat one that failed; no account is kept
 ";
 
 const STAND_INS: &str = "tests/standins/Cargo.toml";
@@ -51,6 +52,7 @@ const WITH_CLUSTER: &str = "14-api-away";
 pub fn run(mut arguments: Arguments) -> Result<()> {
     let list = arguments.flag("--list");
     let (cuts, seed, jobs) = (arguments.number("--cuts")?, arguments.number("--seed")?, arguments.number("--jobs")?);
+    let first = arguments.number("--first")?;
     let case = arguments.operand();
     arguments.finish()?;
     if list {
@@ -60,8 +62,8 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     let seed = seed.unwrap_or_else(any_seed);
     match case.as_deref() {
         Some("kills") => kills(cuts.unwrap_or(KILLS), seed),
-        Some("cuts") => self::cuts(cuts, seed, jobs),
-        None if cuts.is_some() => self::cuts(cuts, seed, jobs),
+        Some("cuts") => self::cuts(cuts, seed, [first, jobs]),
+        None if cuts.is_some() => self::cuts(cuts, seed, [first, jobs]),
         Some(_) if cuts.is_some() => bail!("--cuts goes with cuts or kills; try --help"),
         Some("boot") => short(),
         Some(case) => cases(case),
@@ -84,11 +86,11 @@ fn cases(word: &str) -> Result<()> {
     process::run(command.args(["cases", word]))
 }
 
-fn cuts(cuts: Option<u64>, seed: u64, jobs: Option<u64>) -> Result<()> {
+fn cuts(cuts: Option<u64>, seed: u64, [first, jobs]: [Option<u64>; 2]) -> Result<()> {
     let word = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     let report = report("vm-cuts.md")?.display().to_string();
     let mut command = with_programs(machines(LIGHT))?;
-    process::run(command.args(["cuts", &word(cuts), &seed.to_string(), &word(jobs), &report]))
+    process::run(command.args(["cuts", &word(cuts), &seed.to_string(), &word(first), &word(jobs), &report]))
 }
 
 fn kills(kills: u64, seed: u64) -> Result<()> {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::{Cycle, Order};
 
 /// Where the details of failures go, below the directory of the run.
-const DETAILS: &str = "target/vm-cuts";
+pub const DETAILS: &str = "target/vm-cuts";
 
 /// A machine that has come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ mod tests {
         let mut tally = Tally::new(Cycle { took: Duration::from_secs(90), records: 16 });
         tally.add("cut 1", Ok(Came { cuts: 2, old: true, record: None }), "");
         tally.add("cut 2", Ok(Came { cuts: 1, old: false, record: Some(3) }), "");
-        let order = Order { cuts: 3, seed: 7, jobs: 1, report: None };
+        let order = Order { cuts: 3, seed: 7, first: 1, jobs: 1, report: None };
         let account = tally.account(&order);
         assert!(account.starts_with("cuts: 3 tried in 2 updates, 1 came back to old, 1 to new, 0 failed (seed 7, "));
         assert!(account.contains("1 of its 16 records") && !account.contains("ended before"), "{account}");
