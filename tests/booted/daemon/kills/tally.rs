@@ -82,13 +82,21 @@ impl Run {
     }
 }
 
+/// What the numbers are of.
+const EXPLAINED: &str = "A kill takes all processes of a node in a container at once, at any instant of an update, of the \
+    shutdown or of the boot that follow; one of four is followed by another in the boot after it. Old and new are what the first \
+    service after the last kill of an update has found. What is not counted as failed came to the desired configuration by itself, \
+    showed no service a mixture, and has a whole repository.";
+
 /// The report: a summary line, and what it is made of.
 fn account(drivers: &[impl Debug], tallies: &[Tally], seed: u64, took: Duration) -> String {
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
-    let failed = tallies.iter().map(|tally| tally.failures.len()).sum::<usize>();
+    let failed = sum(|tally| tally.failures.len() as u64);
     let (tried, old, new) = (sum(|tally| tally.kills), sum(|tally| tally.old), sum(|tally| tally.new));
     let mut text = format!(
-        "kills: {tried} tried, {old} came back to old, {new} to new, {failed} failed (seed {seed}, {:.0} s)\n\n",
+        "kills: {tried} tried in {} updates, {old} came back to old, {new} to new, {failed} failed (seed {seed}, {:.0} s)\n\n\
+         {EXPLAINED}\n\n",
+        old + new + failed,
         took.as_secs_f64()
     );
     text.push_str("| driver | kills | old | new | failed |\n|---|---|---|---|---|\n");
