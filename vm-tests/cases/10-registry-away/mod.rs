@@ -21,6 +21,8 @@ pub fn run(lab: &mut Lab) -> Result<()> {
         Ok(asleep)
     });
     lab.registry().resume()?;
-    let mut node = lab.woken(tried?.path())?;
+    // Kept to the end: the disks stand on it.
+    let asleep = tried?;
+    let mut node = lab.woken(asleep.path())?;
     node.follow_to(&Target::new_os())
 }
