@@ -3,8 +3,6 @@
 //! Owns how a goal is brought about with what is there: a deployment that is booted, staged or kept from before is not
 //! made again. The deployment is always looked at afterwards, whoever made it.
 
-use std::io;
-
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::{Impossible, OsChange};
@@ -15,10 +13,9 @@ use ostler_core::os::state::{Installed, OsState};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Purpose};
 
-use super::place::BOOT;
 use super::prepare::Way;
 use super::{Machine, observe};
-use crate::disk::{Disk, RootPath};
+use crate::disk::Disk;
 use crate::journal::{Loaded, Slot};
 use crate::os::{OsBackend, OsHost, Outlook, Told};
 use crate::transaction::{Journey, Trouble};
@@ -78,27 +75,9 @@ impl<D: Disk> Machine<'_, D> {
         let staging = Staging { host, change, direction: way.direction };
         host.close_extensions()?;
         match (way.restarted, way.direction) {
-            (Restarted::Nothing, _) | (_, Direction::Back) => {
-                let staged = staging.settle(told)?;
-                self.settle_boot_partition()?;
-                Ok(staged)
-            }
+            (Restarted::Nothing, _) | (_, Direction::Back) => staging.settle(told),
             (restarted, Direction::Forward) => staging.confirm(restarted == Restarted::Machine),
         }
-    }
-
-    /// Has what a boot loader reads written in its place: GRUB knows nothing of a file system's journal, and would take a
-    /// part of what was committed there for the whole.
-    pub(super) fn settle_boot_partition(&self) -> Result<(), Trouble> {
-        let path = RootPath::new(BOOT).map_err(Trouble::path(BOOT))?;
-        // The first one commits and then writes in place, but has only the commit flushed. The second one flushes the rest.
-        for _ in 0..2 {
-            match self.disk.sync_filesystem(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                synced => synced.map_err(Trouble::disk("sync", &path))?,
-            }
-        }
-        Ok(())
     }
 }
 

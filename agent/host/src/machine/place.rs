@@ -43,9 +43,6 @@ pub(crate) const DAEMON_OF_THIS_BOOT: &str = "/run/bin/machine-config-daemon";
 /// What is yet to be booted for the names of network interfaces.
 pub(crate) const NICS: &str = "/var/lib/ostler/nics.json";
 
-/// What the boot loader reads.
-pub(crate) const BOOT: &str = "/boot";
-
 /// Passwords.
 pub(crate) const SHADOW: &str = "/etc/shadow";
 

@@ -149,10 +149,7 @@ impl<D: Disk> Machine<'_, D> {
         match host.backend(&Goal::keeping(booted)) {
             // Where nothing changes deployments, nothing is kept by us either.
             Err(OsError::NoBackend(_)) => Ok(()),
-            backend => {
-                backend?.forget()?;
-                self.settle_boot_partition()
-            }
+            backend => Ok(backend?.forget()?),
         }
     }
 

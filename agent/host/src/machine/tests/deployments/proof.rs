@@ -3,7 +3,6 @@
 use ostler_core::transaction::Trial;
 
 use super::*;
-use crate::disk::Disk;
 
 /// A machine that has restarted into the new system and has yet to prove itself in it.
 fn on_trial() -> Host {
@@ -49,17 +48,6 @@ fn the_other_deployment_goes_with_the_proof_and_not_before() {
     assert_eq!(confirm(&node).as_deref(), Some("new"));
     assert_eq!((node.state().rollback, node.state().deployments.len()), (None, 1));
     assert_eq!(end(&node), "new");
-}
-
-#[test]
-fn what_the_boot_loader_reads_is_settled_with_the_proof() {
-    let node = on_trial();
-    node.disk.put_directory(&path("/boot"), Attributes { mode: 0o755, ..PLAIN }).unwrap();
-    node.disk.mount(&path("/boot")).unwrap();
-    node.disk.create(&path("/boot/entry"), b"new", PLAIN).unwrap();
-    assert!(!node.disk.durable_tree().contains_key("/boot/entry"));
-    assert_eq!(confirm(&node).as_deref(), Some("new"));
-    assert!(node.disk.durable_tree().contains_key("/boot/entry"));
 }
 
 #[test]
