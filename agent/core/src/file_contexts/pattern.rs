@@ -32,9 +32,9 @@ impl Stem {
         let mut rest = pattern.chars();
         while let Some(character) = rest.next() {
             match character {
-                '.' | '^' | '$' | '+' | '|' | '[' | ']' | '(' | ')' | '}' => return Self::Prefix(stem),
-                // These may take away the character before them.
-                '?' | '*' | '{' => {
+                '.' | '^' | '$' | '|' | '[' | ']' | '(' | ')' | '}' => return Self::Prefix(stem),
+                // These may take away the character before them, `+` if it is repeated itself, as in `a+*`.
+                '?' | '*' | '+' | '{' => {
                     stem.pop();
                     return Self::Prefix(stem);
                 }
@@ -134,7 +134,8 @@ mod tests {
             ("/etc/ab?c", prefix("/etc/a")),
             ("/etc/ab*c", prefix("/etc/a")),
             ("/etc/ab{0,1}c", prefix("/etc/a")),
-            ("/etc/ab+c", prefix("/etc/ab")),
+            ("/etc/ab+c", prefix("/etc/a")),
+            ("/etc/ab+*c", prefix("/etc/a")),
             (r"/etc/a\.?c", prefix("/etc/a")),
             (r"/etc/\d", prefix("/etc/")),
             (r"/etc/a\", prefix("/etc/a")),
