@@ -7,6 +7,7 @@ mod drift;
 mod generate;
 mod handover;
 mod hosted;
+mod kills;
 mod labels;
 mod managed;
 mod proof;

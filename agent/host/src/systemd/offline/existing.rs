@@ -159,11 +159,13 @@ pub(super) fn stat(disk: &impl Disk, path: &RootPath) -> Result<Option<Kind>, Of
     Ok(disk.stat(path).map_err(OfflineError::read(path.as_str()))?.map(|stat| stat.kind))
 }
 
-/// Names in a directory that may not be there; those that are not text name no unit.
+/// Names in a directory that may not be there. Those that are not text name no unit, and hidden ones are passed over as
+/// systemd does: they are temporaries, ours among them.
 pub(super) fn list(disk: &impl Disk, directory: &RootPath) -> Result<Vec<String>, OfflineError> {
     if stat(disk, directory)? != Some(Kind::Directory) {
         return Ok(Vec::new());
     }
     let names = disk.list(directory).map_err(OfflineError::read(directory.as_str()))?;
-    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    let visible = |name: &String| !name.starts_with('.');
+    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).filter(visible).collect())
 }

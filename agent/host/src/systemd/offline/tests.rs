@@ -81,6 +81,8 @@ const ROWS: &[Row] = &[
     ("preset of one instance", &["L/t@.service|WantedBy=x.target", "P/50-a.preset|enable t@.service a b\ndisable *"], &[], Preset, "t@b.service", Same),
     ("preset of another instance", &["L/t@.service|WantedBy=x.target", "P/50-a.preset|enable t@.service a b\ndisable *"], &["E/x.target.wants/t@c.service|/usr/lib/systemd/system/t@.service"], Preset, "t@c.service", Same),
     ("preset of an absent unit", &["P/50-a.preset|enable *"], &["E/x.target.wants/a.service|/usr/lib/systemd/system/a.service"], Preset, "a.service", Differs("systemctl fails and leaves the links", &[])),
+    ("a temporary link", &["E/a.service|WantedBy=x.target"], &["E/x.target.wants/.ostler-tx-3|/etc/systemd/system/a.service", "E/.ostler-tx-4|/etc/systemd/system/a.service"], Disable, "a.service", Same),
+    ("a hidden preset", &["L/a.service|WantedBy=x.target", "P/.10-a.preset|disable *"], &[], Preset, "a.service", Same),
     ("upheld", &["E/a.service|UpheldBy=b.service"], &[], Enable, "a.service", Differs("systemctl knows it from 254 on", &["E/b.service.upholds/a.service"])),
 ];
 
