@@ -2,6 +2,7 @@
 //!
 //! Nothing is evicted: there are no workloads. It can be told to hold its answers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
@@ -19,6 +20,8 @@ use super::controller::{Controller, Told, annotation};
 pub struct Drains {
     task: JoinHandle<()>,
     gate: watch::Sender<bool>,
+    /// Whether workloads refuse to leave: the node is cordoned, and the drain is tried again later.
+    failing: Arc<AtomicBool>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -35,9 +38,10 @@ impl Drains {
 
     fn start(controller: Controller, node: &str, open: bool) -> Self {
         let (gate, opened) = watch::channel(open);
-        let asked = Arc::default();
-        let work = Work { controller, node: node.to_owned(), opened, asked: Arc::clone(&asked) };
-        Self { task: tokio::spawn(work.run()), gate, asked }
+        let (failing, asked) = (Arc::<AtomicBool>::default(), Arc::default());
+        let (node, failing_too) = (node.to_owned(), Arc::clone(&failing));
+        let work = Work { controller, node, opened, failing: failing_too, asked: Arc::clone(&asked) };
+        Self { task: tokio::spawn(work.run()), gate, failing, asked }
     }
 
     /// Keeps answers back from now on.
@@ -48,6 +52,11 @@ impl Drains {
     /// Gives them.
     pub fn release(&self) {
         self.gate.send_replace(true);
+    }
+
+    /// Lets drains fail after the cordon, or succeed again.
+    pub fn fail(&self, failing: bool) {
+        self.failing.store(failing, Ordering::SeqCst);
     }
 
     /// The requests that were seen, answered or not, each once in a row.
@@ -66,6 +75,7 @@ struct Work {
     controller: Controller,
     node: String,
     opened: watch::Receiver<bool>,
+    failing: Arc<AtomicBool>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
@@ -100,6 +110,7 @@ impl Work {
         let node = self.controller.nodes().get(&self.node).await?;
         let Some(request) = open_request(&node) else { return Ok(()) };
         match request.split('-').next() {
+            Some("drain") if self.failing.load(Ordering::SeqCst) => return self.make_unschedulable(true).await,
             Some("drain") => self.drain(&node, &request).await?,
             Some("uncordon") => self.uncordon(&node).await?,
             verb => {

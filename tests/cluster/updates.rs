@@ -112,6 +112,33 @@ async fn an_update_that_is_withdrawn_while_draining_lets_workloads_in_again() {
     assert!(!is_unschedulable(&node));
 }
 
+/// The controller takes a request that equals the last one it has carried out for done, although it has cordoned the node
+/// since for a drain that it could not finish.
+#[tokio::test]
+async fn a_drain_that_is_withdrawn_after_the_cordon_leaves_the_node_schedulable_and_so_does_the_next() {
+    let Some(server) = Server::shared().await else { return };
+    let mut subject = installed(server, "again", &with_file("rendered-again-1", LOUD, "1")).await;
+    let done = Some("uncordon-rendered-again-1");
+    subject.controller.annotate("again", &[("desiredDrain", done), ("lastAppliedDrain", done)]).await;
+    let drains = Drains::answer(subject.controller.clone(), "again");
+    let second = made(&subject, &with_file("rendered-again-2", LOUD, "2")).await;
+    for _ in 0..2 {
+        drains.fail(true);
+        subject.want(&second).await;
+        subject.node_until("a cordon", is_unschedulable).await;
+        subject.want("rendered-again-1").await;
+        subject.node_until("schedulable", |node| !is_unschedulable(node)).await;
+        let node = subject.done("rendered-again-1").await;
+        assert!(!is_unschedulable(&node), "{node:?}");
+        assert_eq!(annotation(&node, "desiredDrain"), annotation(&node, "lastAppliedDrain"));
+    }
+    drains.fail(false);
+    subject.want(&second).await;
+    subject.node_until("Rebooting", |node| annotation(node, "post-config-action") == Some("Rebooting")).await;
+    subject.restart();
+    assert!(!is_unschedulable(&subject.done(&second).await));
+}
+
 #[tokio::test]
 async fn a_cordon_of_an_administrators_survives_an_update() {
     let Some(server) = Server::shared().await else { return };
@@ -124,6 +151,11 @@ async fn a_cordon_of_an_administrators_survives_an_update() {
     subject.restart();
     let node = subject.done(&next).await;
     assert!(is_unschedulable(&node), "{node:?}");
+    assert_eq!(drains.asked(), ["drain-rendered-cordoned-2"]);
+    // It is still theirs after an update that needs no drain.
+    let third = made(&subject, &with_file("rendered-cordoned-3", LOUD, "2")).await;
+    subject.want(&third).await;
+    assert!(is_unschedulable(&subject.done(&third).await));
     assert_eq!(drains.asked(), ["drain-rendered-cordoned-2"]);
 }
 

@@ -3,6 +3,7 @@
 //! Owns the order of an update's parts and what is honoured when. Refuses to remember: whatever has to survive is in the
 //! machine's journal or in the node's annotations. Nothing here waits, fetches or fails.
 
+use super::keys;
 use super::proof::Proof;
 use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
@@ -179,8 +180,8 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
 fn decide_alone(facts: &Facts<'_>) -> Decision {
     let begun = unfinished(facts).or_else(|| on_trial(facts)).or_else(|| inherited(facts));
     begun.unwrap_or_else(|| match facts.node.desired() {
-        None => going(Next::Wait(Wait::Target), Phase::Settled),
-        Some(desired) if facts.is_in_place(&desired) => in_place(facts, desired),
+        None => at_rest(facts, Wait::Target),
+        Some(desired) if facts.is_in_place(&desired) => in_place(facts),
         Some(desired) => {
             let decision = update(facts, desired);
             // A machine that waits for a restart anyway does not wait for anything else first.
@@ -258,33 +259,41 @@ fn inherited(facts: &Facts<'_>) -> Option<Decision> {
     inherited.then(|| going(Next::TakeOver { introduced: false }, Phase::Considering))
 }
 
-/// Workloads that had to leave for us come back; those that somebody else keeps away do not.
-fn in_place(facts: &Facts<'_>, current: ConfigRef) -> Decision {
+fn in_place(facts: &Facts<'_>) -> Decision {
     // What a node is introduced with is kept until its cluster has it: it is nowhere else.
     if facts.machine.bootstrap.is_some() && facts.node.current().is_some() {
         return going(Next::TakeOver { introduced: true }, Phase::Settled);
     }
-    match letting_in(facts, current.config) {
+    at_rest(facts, Wait::Settled)
+}
+
+/// Workloads that had to leave for us come back; those that somebody else keeps away do not.
+fn at_rest(facts: &Facts<'_>, wait: Wait) -> Decision {
+    match uncordon(facts) {
         Some(request) => {
             let next = Next::Wait(Wait::Controller { request: request.text() });
             Decision { drain: Some(request), ..going(next, Phase::Completing) }
         }
-        None => going(Next::Wait(Wait::Settled), Phase::Settled),
+        None => going(Next::Wait(wait), Phase::Settled),
     }
 }
 
-/// What lets workloads in again, where they left for us and nothing will come of it or all is done.
-fn letting_in(facts: &Facts<'_>, config: String) -> Option<DrainRequest> {
+/// Uncordons a node that was drained for us where nothing comes of it or all is done.
+fn uncordon(facts: &Facts<'_>) -> Option<DrainRequest> {
     let drain = facts.node.drain();
     let ours = drain.asks_to_drain() && !facts.node.was_cordoned_before();
     let asked = drain.is_pending() && !drain.asks_to_drain();
-    (facts.abilities.drains && (ours || asked)).then_some(DrainRequest::Uncordon { config })
+    (facts.abilities.drains && (ours || asked)).then(|| drain.uncordon(current_name(facts)))
+}
+
+/// The name that an uncordon is asked for under; the controller does not read it.
+fn current_name<'a>(facts: &'a Facts<'_>) -> &'a str {
+    facts.machine.config.as_deref().unwrap_or(keys::NOT_YET_SET)
 }
 
 /// The node cannot reach what is desired; its workloads need not wait for that outside.
 fn stuck(facts: &Facts<'_>, phase: Phase, trouble: Trouble) -> Decision {
-    let drain = facts.machine.config.clone().and_then(|config| letting_in(facts, config));
-    Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain }
+    Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain: uncordon(facts) }
 }
 
 fn update(facts: &Facts<'_>, desired: ConfigRef) -> Decision {
@@ -307,7 +316,8 @@ fn prepared(facts: &Facts<'_>, update: &Update, desired: ConfigRef) -> Decision 
     let asked = drain.asked.as_deref() == Some(request.text().as_str());
     // Once workloads were asked to leave, it is too late to hold: the node would be neither in use nor updated.
     if let Some(reason) = facts.node.hold().filter(|_| !asked) {
-        return going(Next::Wait(Wait::Release { reason: reason.to_owned() }), Phase::Held);
+        let next = Next::Wait(Wait::Release { reason: reason.to_owned() });
+        return Decision { drain: uncordon(facts), ..going(next, Phase::Held) };
     }
     if !update.drain || !facts.abilities.drains || facts.node.is_single() {
         return going(Next::Apply, Phase::Executing);
@@ -317,23 +327,19 @@ fn prepared(facts: &Facts<'_>, update: &Update, desired: ConfigRef) -> Decision 
         return going(Next::Apply, Phase::Executing);
     }
     // An answer to a node that takes workloads again is one of an earlier time; asking the same again would change nothing.
-    let request = if answered { uncordon(facts, request) } else { request };
+    // An uncordon is waited for: until it is done, the cordon is ours, and its acknowledgement would end a later drain.
+    let again = answered || drain.pending_uncordon().is_some();
+    let request = if again { drain.uncordon(current_name(facts)) } else { request };
     let next = Next::Wait(Wait::Controller { request: request.text() });
     Decision { drain: Some(request), ..going(next, Phase::Draining) }
 }
 
-fn uncordon(facts: &Facts<'_>, request: DrainRequest) -> DrainRequest {
-    match (facts.machine.config.clone(), request) {
-        (Some(config), _) | (None, DrainRequest::Drain { config, .. } | DrainRequest::Uncordon { config }) => {
-            DrainRequest::Uncordon { config }
-        }
-    }
-}
-
 /// A node that is cordoned because we asked for it earlier is not cordoned by somebody else.
 fn is_cordoned_by_others(facts: &Facts<'_>) -> bool {
-    if facts.node.drain().asks_to_drain() { facts.node.was_cordoned_before() } else { facts.node.cordoned }
+    facts.node.cordoned && (facts.node.was_cordoned_before() || !facts.node.drain().asks_to_drain())
 }
 
+#[cfg(test)]
+mod handshake;
 #[cfg(test)]
 mod tests;

@@ -119,10 +119,10 @@ pub enum DrainRequest {
         /// Whether the node is cordoned already, by somebody else.
         cordoned: bool,
     },
-    /// Workloads may come back in this configuration.
+    /// Workloads may come back.
     Uncordon {
-        /// The configuration.
-        config: String,
+        /// In the words of the annotation.
+        request: String,
     },
 }
 
@@ -131,7 +131,7 @@ impl DrainRequest {
     pub fn text(&self) -> String {
         match self {
             Self::Drain { config, .. } => format!("drain-{config}"),
-            Self::Uncordon { config } => format!("uncordon-{config}"),
+            Self::Uncordon { request } => request.clone(),
         }
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn every_stage_of_an_update_is_told_once() {
         let drain = || DrainRequest::Drain { config: "b".to_owned(), cordoned: false };
-        let uncordon = || DrainRequest::Uncordon { config: "b".to_owned() };
+        let uncordon = || DrainRequest::Uncordon { request: "uncordon-b".to_owned() };
         let trouble = Some(Trouble { kind: TroubleKind::Degraded, reason: "no".to_owned() });
         let course: Vec<(Situation, &[&str])> = vec![
             (at(Phase::Settled, "a", "a"), &["Done"]),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::keys;
+use super::situation::DrainRequest;
 
 /// A configuration by name, and the image that was built for it where there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +54,23 @@ impl DrainView {
     /// Whether a drain is the last thing that was asked for.
     pub fn asks_to_drain(&self) -> bool {
         self.asked.as_deref().is_some_and(|asked| asked.starts_with("drain-"))
+    }
+
+    /// The uncordon that was asked for and is yet to be done.
+    pub fn pending_uncordon(&self) -> Option<&str> {
+        self.asked.as_deref().filter(|asked| self.is_pending() && asked.starts_with("uncordon-"))
+    }
+
+    /// An uncordon that the controller carries out. It takes a request that equals the last one it has carried out for
+    /// done, also where it has cordoned the node since for a drain that it never finished.
+    pub fn uncordon(&self, config: &str) -> DrainRequest {
+        let plain = format!("uncordon-{config}");
+        let request = match self.pending_uncordon() {
+            Some(pending) => pending.to_owned(),
+            None if self.done.as_ref() == Some(&plain) => format!("{plain}-again"),
+            None => plain,
+        };
+        DrainRequest::Uncordon { request }
     }
 }
 
@@ -130,6 +148,26 @@ mod tests {
         assert_eq!((view.desired(), view.current()), (None, Some(ConfigRef::new("a"))));
         assert_eq!(view.hold(), Some(""));
         assert!(!view.annotations.contains_key("x/y"));
+    }
+
+    #[test]
+    fn an_uncordon_is_never_one_that_the_controller_takes_for_done() {
+        for (asked, done, expected) in [
+            ("", "", "uncordon-a"),
+            ("drain-b", "drain-b", "uncordon-a"),
+            ("drain-b", "uncordon-z", "uncordon-a"),
+            ("drain-b", "uncordon-a", "uncordon-a-again"),
+            ("drain-a", "uncordon-a", "uncordon-a-again"),
+            ("drain-b", "uncordon-a-again", "uncordon-a"),
+            ("uncordon-a", "drain-b", "uncordon-a"),
+            ("uncordon-z", "uncordon-a", "uncordon-z"),
+            ("uncordon-a-again", "uncordon-a", "uncordon-a-again"),
+            ("uncordon-a-again", "drain-b", "uncordon-a-again"),
+            ("nonsense", "uncordon-a", "uncordon-a-again"),
+        ] {
+            let drain = view(&[(keys::DESIRED_DRAIN, asked), (keys::LAST_APPLIED_DRAIN, done)]).drain();
+            assert_eq!(drain.uncordon("a").text(), expected, "{asked} {done}");
+        }
     }
 
     #[test]

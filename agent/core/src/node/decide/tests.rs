@@ -238,6 +238,48 @@ fn another_target_is_honoured_while_waiting_for_a_drain() {
     ]);
 }
 
+/// A cancelled drain may have cordoned the node, whether or not it was acknowledged.
+#[test]
+fn a_drain_that_nothing_comes_of_is_followed_by_an_uncordon_that_the_controller_carries_out() {
+    let held = |case: Case| case.annotated(keys::HOLD, "Easter");
+    let refused = |case: Case| case.outlook(Outlook::Refused(trouble()));
+    check(vec![
+        (
+            Case::to("a").drain("drain-b", "drain-b").cordoned(),
+            "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",
+        ),
+        (
+            Case::to("a").drain("drain-b", "uncordon-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a-again\" }) Completing ask uncordon-a-again",
+        ),
+        (
+            Case::to("a").drain("uncordon-a-again", "uncordon-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a-again\" }) Completing ask uncordon-a-again",
+        ),
+        (Case::to("a").drain("uncordon-a-again", "uncordon-a-again"), "Wait(Settled) Settled"),
+        (
+            Case::to("").drain("drain-b", "uncordon-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a-again\" }) Completing ask uncordon-a-again",
+        ),
+        (
+            held(Case::to("c").ready(true).drain("drain-b", "uncordon-a").cordoned()),
+            "Wait(Release { reason: \"Easter\" }) Held ask uncordon-a-again",
+        ),
+        (
+            refused(Case::to("c").drain("drain-b", "uncordon-a").cordoned()),
+            "Wait(Help) Refused ask uncordon-a-again Unreconcilable",
+        ),
+        (
+            Case::to("b").ready(true).drain("uncordon-a-again", "uncordon-a").cordoned(),
+            "Wait(Controller { request: \"uncordon-a-again\" }) Draining ask uncordon-a-again",
+        ),
+        (
+            Case::to("b").ready(true).drain("uncordon-a-again", "uncordon-a-again"),
+            "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b",
+        ),
+    ]);
+}
+
 #[test]
 fn a_cordon_of_somebody_elses_survives() {
     let cordoned = |case: &Case| match case.decided().drain {
@@ -249,9 +291,11 @@ fn a_cordon_of_somebody_elses_survives() {
     assert!(!cordoned(&Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned()));
     let before = |case: Case| case.annotated(keys::CORDONED_BEFORE, "true");
     assert!(cordoned(&before(Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned())));
+    assert!(!cordoned(&before(Case::to("c").ready(true).drain("drain-b", "drain-b"))));
     check(vec![
         (Case::to("a").cordoned(), "Wait(Settled) Settled"),
         (before(Case::to("a").drain("drain-a", "drain-a").cordoned()), "Wait(Settled) Settled"),
+        (before(Case::to("").drain("drain-a", "drain-a").cordoned()), "Wait(Target) Settled"),
         (
             Case::to("a").drain("drain-a", "drain-a").cordoned(),
             "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",

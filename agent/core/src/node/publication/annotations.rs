@@ -80,9 +80,6 @@ fn place(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static 
     if situation.phase != Phase::Settled {
         return;
     }
-    if !matches!(situation.drain, Some(DrainRequest::Drain { .. })) {
-        wanted.insert(keys::CORDONED_BEFORE, Wanted::Absent);
-    }
     // Where the controller has moved on to another configuration, the image is that one's.
     let same = |desired: &str| view.annotation(keys::DESIRED_CONFIG).is_none_or(|observed| observed == desired);
     if situation.desired.as_ref().is_some_and(|desired| desired.image.is_none() && same(&desired.config)) {
@@ -106,17 +103,20 @@ fn introduce(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'sta
     }
 }
 
-/// Whether somebody else had cordoned the node can be told only before the drain is asked for.
+/// Whether somebody else had cordoned the node can be told only before the drain is asked for. It is remembered for as
+/// long as they keep it cordoned and the drain is the last request: without it the cordon would be taken for ours.
 fn drain(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static str, Wanted>) {
-    let Some(request) = &situation.drain else { return };
-    let text = request.text();
-    if view.annotation(keys::DESIRED_DRAIN) == Some(&text) {
-        return;
-    }
-    wanted.insert(keys::DESIRED_DRAIN, Wanted::Text(text));
-    if let DrainRequest::Drain { cordoned, .. } = request {
-        wanted.insert(keys::CORDONED_BEFORE, if *cordoned { Wanted::text(MARKED) } else { Wanted::Absent });
-    }
+    let request = situation.drain.as_ref().map(|request| (request, request.text()));
+    let asked = view.annotation(keys::DESIRED_DRAIN);
+    let new = request.filter(|(_, text)| asked != Some(text));
+    let drains = view.drain().asks_to_drain();
+    let mark = match &new {
+        Some((DrainRequest::Drain { cordoned: true, .. }, _)) => Some(Wanted::text(MARKED)),
+        Some(_) => Some(Wanted::Absent),
+        None => (!drains || !view.cordoned).then_some(Wanted::Absent),
+    };
+    wanted.extend(mark.map(|mark| (keys::CORDONED_BEFORE, mark)));
+    wanted.extend(new.map(|(_, text)| (keys::DESIRED_DRAIN, Wanted::Text(text))));
 }
 
 /// What was not delivered yet is not spoken of: what was said before stays.

@@ -114,23 +114,29 @@ fn the_record_wins_on_the_way_too_and_a_desired_image_waits_for_the_end() {
 #[test]
 fn a_drain_is_asked_for_once_and_who_cordoned_is_told_only_then() {
     let ask = |cordoned| Some(DrainRequest::Drain { config: "b".into(), cordoned });
-    let uncordon = || Some(DrainRequest::Uncordon { config: "b".into() });
+    let uncordon = || Some(DrainRequest::Uncordon { request: "uncordon-b".into() });
     let (mark, asked) = ((keys::CORDONED_BEFORE, "true"), (keys::DESIRED_DRAIN, "drain-b"));
+    let drained = (keys::LAST_APPLIED_DRAIN, "drain-b");
     for (request, pairs, expected) in [
-        (None, vec![mark], vec![]),
+        (None, vec![mark], vec!["-cordoned-before-drain"]),
+        (None, vec![mark, asked], vec![]),
+        (None, vec![mark, asked, drained], vec![]),
         (ask(true), vec![], vec!["desiredDrain=drain-b", "cordoned-before-drain=true"]),
         (ask(true), vec![mark], vec!["desiredDrain=drain-b"]),
         (ask(false), vec![mark], vec!["desiredDrain=drain-b", "-cordoned-before-drain"]),
         (ask(false), vec![], vec!["desiredDrain=drain-b"]),
         (ask(true), vec![asked], vec![]),
         (ask(false), vec![asked, mark], vec![]),
-        (ask(false), vec![asked, mark, (keys::LAST_APPLIED_DRAIN, "drain-b")], vec![]),
-        (uncordon(), vec![asked, mark], vec!["desiredDrain=uncordon-b"]),
+        (ask(false), vec![asked, mark, drained], vec![]),
+        (uncordon(), vec![asked, mark], vec!["desiredDrain=uncordon-b", "-cordoned-before-drain"]),
     ] {
         let situation = Situation { phase: Phase::Draining, drain: request.clone(), ..settled("worker-0", "a") };
         let observed = with(with(at_rest(), &[(keys::STATE, "Working")]), &pairs);
-        assert_eq!(lines(&situation, &observed), expected, "{request:?} {pairs:?}");
+        assert_eq!(lines(&situation, &NodeView { cordoned: true, ..observed }), expected, "{request:?} {pairs:?}");
     }
+    // Somebody has uncordoned the node: a cordon from now on is not theirs.
+    let observed = with(at_rest(), &[mark, asked, drained]);
+    assert_eq!(lines(&settled("worker-0", "a"), &observed), ["-cordoned-before-drain"]);
 }
 
 #[test]
@@ -166,6 +172,7 @@ proptest! {
         reason in proptest::option::of(".{0,40}"),
         failure in proptest::option::of(".{0,40}"),
         drain in proptest::option::of(any::<Option<bool>>()),
+        unschedulable in any::<bool>(),
         observed in proptest::collection::btree_map(
             proptest::sample::select(vec![
                 keys::STATE, keys::REASON, keys::CURRENT_CONFIG, keys::CURRENT_IMAGE, keys::DESIRED_CONFIG,
@@ -181,12 +188,12 @@ proptest! {
             trouble: reason.map(|reason| Trouble { kind: TroubleKind::Degraded, reason }),
             finalization_failure: failure,
             drain: drain.map(|cordoned| match cordoned {
-                Some(cordoned) => DrainRequest::Drain { config: "b".into(), cordoned },
-                None => DrainRequest::Uncordon { config: "b".into() },
+                Some(cordoned) => DrainRequest::Drain { config: "b".into(), cordoned: cordoned && unschedulable },
+                None => DrainRequest::Uncordon { request: "uncordon-b".into() },
             }),
             ..settled("worker-0", "a")
         };
-        let mut view = NodeView::new("worker-0", "uid", false, &observed);
+        let mut view = NodeView::new("worker-0", "uid", unschedulable, &observed);
         let sent = annotations(&situation, &view);
         prop_assert!(!sent.contains_key(keys::DESIRED_CONFIG));
         for (key, value) in sent {
