@@ -31,7 +31,7 @@ const BOUNDS: [(&str, u8); 4] = [
 /// Where units are.
 const UNITS: &str = "usr/lib/systemd/system";
 /// What units run, apart from the package's own.
-const OTHERS: [&str; 2] = ["/bin/kill", "/usr/bin/systemctl"];
+const OTHERS: [&str; 3] = ["/bin/kill", "/usr/bin/systemctl", "/usr/bin/systemd-sysusers"];
 
 /// The door.
 pub fn run(arguments: Arguments) -> Result<()> {

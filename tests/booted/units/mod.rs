@@ -1,6 +1,7 @@
 //! The units as they are shipped, on a machine whose image has the package: who starts when and as whom, who may ask whom,
 //! and what becomes of a half that is killed.
 
+mod accounts;
 mod cluster;
 mod cuts;
 mod first_boot;
