@@ -1,5 +1,6 @@
 //! The sockets that systemd holds for us: who may connect, a few peers at a time, and the end when nobody does.
 
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -23,6 +24,17 @@ const MOST_SOCKETS: usize = 8;
 
 /// Peers that are served at the same time; more of them wait.
 const AT_ONCE: usize = 4;
+/// Of those, peers that are not root. One place is root's: an administrator gets an answer, however many connections the
+/// agent, or what has taken it over, holds open.
+const OTHERS_AT_ONCE: usize = AT_ONCE - 1;
+/// Accepted peers that wait for a place.
+const MOST_WAITING: usize = 16;
+
+/// Reasons to turn a peer away, each with its remedy.
+const PERMISSION: &str = "run the command as root, or name the user with --allow-user in ostler-applier.service";
+const BUSY: (&str, &str) = ("the applier serves too many connections", "try again; connections that end make room");
+const STOPPING: (&str, &str) =
+    ("the applier is stopping", "try again; the applier starts by itself when it is asked for something");
 
 /// Why there is no socket to serve.
 #[derive(Debug, thiserror::Error)]
@@ -93,13 +105,64 @@ impl Allowed {
         Self(std::iter::once(0).chain(uids.iter().copied()).map(Uid::from_raw).collect())
     }
 
-    /// A peer whose kernel-given user may not connect is told so. One whose user cannot be told is nobody.
-    fn admit(&self, socket: &UnixStream) -> Result<(), String> {
-        match getsockopt(socket, PeerCredentials) {
-            Ok(peer) if self.0.contains(&Uid::from_raw(peer.uid())) => Ok(()),
-            Ok(peer) => Err(format!("user {} may not use the applier", peer.uid())),
+    /// The rank of a peer by the user that the kernel names; or the reason why it may not connect.
+    fn admit(&self, socket: &UnixStream) -> Result<Rank, String> {
+        match getsockopt(socket, PeerCredentials).map(|peer| Uid::from_raw(peer.uid())) {
+            Ok(uid) if uid.is_root() => Ok(Rank::Root),
+            Ok(uid) if self.0.contains(&uid) => Ok(Rank::Other),
+            Ok(uid) => Err(format!("user {uid} may not use the applier")),
             Err(error) => Err(format!("cannot tell who is connecting: {error}")),
         }
+    }
+}
+
+/// Peers by the places they may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    Root,
+    Other,
+}
+
+/// The peers of this moment. Only those that are not root wait here.
+#[derive(Default)]
+struct Peers {
+    root: usize,
+    others: usize,
+    waiting: VecDeque<UnixStream>,
+}
+
+impl Peers {
+    const fn serving(&self) -> usize {
+        self.root + self.others
+    }
+
+    /// Takes a place, if there is one.
+    fn enter(&mut self, rank: Rank) -> bool {
+        let room = self.serving() < AT_ONCE && (rank == Rank::Root || self.others < OTHERS_AT_ONCE);
+        match rank {
+            Rank::Root => self.root += usize::from(room),
+            Rank::Other => self.others += usize::from(room),
+        }
+        room
+    }
+
+    /// The next of those that wait, in the place it now has.
+    fn next_waiting(&mut self) -> Option<UnixStream> {
+        if self.waiting.is_empty() || !self.enter(Rank::Other) { None } else { self.waiting.pop_front() }
+    }
+
+    /// Frees the places of threads that have ended since this was last asked.
+    fn leave(&mut self, mut ended: &UnixStream) -> io::Result<()> {
+        let mut ranks = [0; AT_ONCE];
+        let count = match ended.read(&mut ranks) {
+            Err(error) if is_passing(&error) => 0,
+            count => count?,
+        };
+        for rank in ranks.iter().take(count) {
+            let places = if *rank == Rank::Root as u8 { &mut self.root } else { &mut self.others };
+            *places = places.saturating_sub(1);
+        }
+        Ok(())
     }
 }
 
@@ -126,25 +189,39 @@ impl Service {
         ended.set_nonblocking(true)?;
         let (work, ends) = (&work, &ends);
         thread::scope(|scope| {
-            let mut serving = 0;
-            while let Some(called) = self.next_calls(listeners, &ended, serving)? {
-                serving -= taken(&ended)?.min(serving);
+            let mut peers = Peers::default();
+            let begin = |socket, rank| {
+                scope.spawn(move || {
+                    let _end = End(ends, rank);
+                    self.attend(socket, work);
+                });
+            };
+            while let Some(called) = self.next_calls(listeners, &ended, peers.serving())? {
+                peers.leave(&ended)?;
+                while let Some(socket) = peers.next_waiting() {
+                    begin(socket, Rank::Other);
+                }
                 for listener in called {
                     match listener.accept() {
-                        Ok((socket, _)) => {
-                            serving += 1;
-                            scope.spawn(move || {
-                                let _end = End(ends);
-                                self.attend(socket, work);
-                            });
-                        }
+                        Ok((socket, _)) => self.receive(socket, &mut peers, begin),
                         Err(error) if is_passing(&error) => {}
                         Err(error) => return Err(error),
                     }
                 }
             }
+            peers.waiting.drain(..).for_each(|socket| self.turn_away(socket, Class::Transient, STOPPING));
             Ok(())
         })
+    }
+
+    /// Gives a peer a place, lets it wait for one, or turns it away.
+    fn receive(&self, socket: UnixStream, peers: &mut Peers, begin: impl Fn(UnixStream, Rank)) {
+        match self.allowed.admit(&socket) {
+            Ok(rank) if peers.enter(rank) => begin(socket, rank),
+            Ok(_) if peers.waiting.len() < MOST_WAITING => peers.waiting.push_back(socket),
+            Ok(_) => self.turn_away(socket, Class::Transient, BUSY),
+            Err(reason) => self.turn_away(socket, Class::Refusal, (&reason, PERMISSION)),
+        }
     }
 
     /// The sockets at which somebody waits, as far as there is room for them; nothing when it is time to end.
@@ -167,44 +244,30 @@ impl Service {
     }
 
     fn attend<W: Work>(&self, socket: UnixStream, work: &(impl Fn() -> W + Sync)) {
-        let admitted = self.allowed.admit(&socket);
-        let ending = Peer::of_socket(socket).map(|peer| match admitted {
-            Ok(()) => converse(&peer, &mut work(), &self.limits, &self.stop),
-            Err(reason) => refuse(&peer, reason, &self.limits),
-        });
-        match ending {
+        match Peer::of_socket(socket).map(|peer| converse(&peer, &mut work(), &self.limits, &self.stop)) {
             Ok(ending) if !ending.is_notable() => {}
             Ok(ending) => log(&ending),
             Err(error) => log(&error),
         }
     }
+
+    /// Tells a peer why its connection closes, and what to do. Nothing that it has sent is looked at.
+    fn turn_away(&self, socket: UnixStream, class: Class, (reason, remedy): (&str, &str)) {
+        let told = encode(&failed(class, reason.to_owned(), remedy));
+        // It makes no difference to us whether it still listens.
+        let _ = Peer::of_socket(socket).map(|peer| told.map(|frame| peer.send(&frame, self.limits.frame)));
+        log(&Ending::Refused(reason.to_owned()));
+    }
 }
 
-/// Says, however a peer's thread ends, that it has.
-struct End<'s>(&'s UnixStream);
+/// Says, however a peer's thread ends, that a place of its rank is free.
+struct End<'s>(&'s UnixStream, Rank);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
         // The other end is there as long as any thread is.
-        let _ = { self.0 }.write(&[0]);
+        let _ = { self.0 }.write(&[self.1 as u8]);
     }
-}
-
-/// How many threads have ended since this was last asked.
-fn taken(mut ended: &UnixStream) -> io::Result<usize> {
-    match ended.read(&mut [0; AT_ONCE]) {
-        Err(error) if is_passing(&error) => Ok(0),
-        count => count,
-    }
-}
-
-/// A peer is told why before the connection closes. Nothing it has sent is looked at.
-fn refuse(peer: &Peer, reason: String, limits: &Limits) -> Ending {
-    let remedy = "run the command as root, or name the user with --allow-user in ostler-applier.service";
-    let told = encode(&failed(Class::Refusal, reason.clone(), remedy)).map(|frame| peer.send(&frame, limits.frame));
-    // It makes no difference to us whether it still listened.
-    drop(told);
-    Ending::Refused(reason)
 }
 
 /// The peer changed its mind before it was accepted, or a signal came.

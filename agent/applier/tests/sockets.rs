@@ -3,15 +3,16 @@
 
 mod common;
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, connect, failure, greet, reply, send, serve};
+use common::{PATIENCE, Served, connect, failure, greet, reply, send, serve};
 use ostler_applier::Allowed;
 use ostler_core::pinned::Order;
 use ostler_core::protocol::{Class, Reply, Request};
@@ -47,22 +48,27 @@ fn a_connection_puts_the_end_off() {
     assert!(left.elapsed() >= idle);
 }
 
+/// Places for whoever runs the tests: the last one is root's alone.
+fn places() -> usize {
+    if nix::unistd::Uid::effective().is_root() { 4 } else { 3 }
+}
+
 #[test]
-fn four_clients_are_served_at_once_and_the_fifth_waits() {
+fn a_few_clients_are_served_at_once_and_the_next_waits() {
     let served = serve(us(), PATIENCE);
-    let mut four: Vec<_> = (0..4).map(|_| connect(&served.path)).collect();
-    four.iter_mut().for_each(greet);
-    let mut fifth = connect(&served.path);
-    fifth.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    assert!(common::body(&mut fifth).is_none(), "the fifth has to wait for its greeting");
-    fifth.set_read_timeout(Some(PATIENCE)).unwrap();
-    drop(four.pop());
-    greet(&mut fifth);
-    for peer in four.iter_mut().chain([&mut fifth]) {
+    let mut few: Vec<_> = (0..places()).map(|_| connect(&served.path)).collect();
+    few.iter_mut().for_each(greet);
+    let mut next = connect(&served.path);
+    next.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(common::body(&mut next).is_none(), "it has to wait for its greeting");
+    next.set_read_timeout(Some(PATIENCE)).unwrap();
+    drop(few.pop());
+    greet(&mut next);
+    for peer in few.iter_mut().chain([&mut next]) {
         send(peer, &Request::Status);
         assert!(matches!(reply(peer), Some(Reply::Status(_))));
     }
-    assert_eq!(served.strings.finished.load(Ordering::SeqCst), 4);
+    assert_eq!(served.strings.finished.load(Ordering::SeqCst), places());
     served.stop();
 }
 
@@ -130,6 +136,7 @@ fn names_that_nobody_has_are_returned_and_root_is_always_there() {
 
 const STRANGER: u32 = 65534;
 const SOCKET: &str = "OSTLER_TEST_SOCKET";
+const CROWD: &str = "OSTLER_TEST_CROWD";
 
 /// What a stranger does, in a process of its own: prints what it was told.
 #[test]
@@ -142,8 +149,48 @@ fn stranger() {
     println!("closed {}", matches!(peer.read(&mut [0]), Ok(0)));
 }
 
-/// Runs [`stranger`] as another user against a service; nothing where this user cannot become another.
-fn told_to_a_stranger(allowed: Allowed) -> Option<String> {
+/// What a crowd of strangers does, in a process of its own: the first are greeted, some wait, the rest are told to come
+/// back. Once its input has ended the first leave, and those that wait are greeted.
+#[test]
+fn crowd() {
+    let Some(path) = std::env::var_os(CROWD) else { return };
+    let mut peers: Vec<_> = (0..40).map(|_| connect(Path::new(&path))).collect();
+    let told = |peer: &mut UnixStream| String::from_utf8(common::body(peer).unwrap()).unwrap();
+    let mut waiting = peers.split_off(3);
+    let mut rest = waiting.split_off(16);
+    assert!(peers.iter_mut().all(|peer| told(peer).contains("\"protocol\"")));
+    assert!(rest.iter_mut().map(told).all(|text| text.contains("\"transient\"") && text.contains("too many")));
+    waiting[0].set_read_timeout(Some(IDLE)).unwrap();
+    assert!(common::body(&mut waiting[0]).is_none(), "it has to wait");
+    waiting[0].set_read_timeout(Some(PATIENCE)).unwrap();
+    println!("all told");
+    let _ = std::io::stdin().read(&mut [0]);
+    drop(peers);
+    assert!(waiting[..3].iter_mut().all(|peer| told(peer).contains("\"protocol\"")));
+    println!("all served");
+}
+
+#[test]
+fn a_crowd_of_another_user_leaves_a_place_for_root() {
+    let Some((served, mut program)) = stranger_to(Allowed::uids(&[STRANGER])) else { return };
+    program.args(["crowd", "--exact", "--nocapture"]).env(CROWD, &served.path);
+    let mut crowd = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(crowd.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("all told")));
+    for _ in 0..3 {
+        let mut root = connect(&served.path);
+        greet(&mut root);
+        send(&mut root, &Request::Status);
+        assert!(matches!(reply(&mut root), Some(Reply::Status(_))));
+    }
+    drop(crowd.stdin.take());
+    assert!(lines.any(|line| line.contains("all served")));
+    crowd.wait().unwrap();
+    served.stop();
+}
+
+/// A service, and this program to be run as another user; nothing where this user cannot become another.
+fn stranger_to(allowed: Allowed) -> Option<(Served, Command)> {
     if !nix::unistd::Uid::effective().is_root() {
         eprintln!("SKIPPED: only root can become another user to be refused");
         return None;
@@ -157,14 +204,15 @@ fn told_to_a_stranger(allowed: Allowed) -> Option<String> {
     // Copied by another process: a child of ours that starts meanwhile would hold it open for writing.
     let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
     assert!(copied.success());
-    let stranger = Command::new(&program)
-        .args(["stranger", "--exact", "--nocapture"])
-        .env(SOCKET, &served.path)
-        .current_dir("/")
-        .gid(STRANGER)
-        .uid(STRANGER)
-        .output()
-        .unwrap();
+    let mut command = Command::new(&program);
+    command.current_dir("/").gid(STRANGER).uid(STRANGER);
+    Some((served, command))
+}
+
+/// What [`stranger`] is told as another user.
+fn told_to_a_stranger(allowed: Allowed) -> Option<String> {
+    let (served, mut program) = stranger_to(allowed)?;
+    let stranger = program.args(["stranger", "--exact", "--nocapture"]).env(SOCKET, &served.path).output().unwrap();
     served.stop();
     let said = String::from_utf8(stranger.stdout).unwrap();
     assert!(said.contains("uid 65534 was told"), "{said}");
