@@ -10,13 +10,18 @@ use super::origin::Origin;
 use super::place;
 use super::record;
 use super::wanted::Wanted;
-use crate::disk::RootPath;
+use crate::disk::{Disk, RootPath};
 use crate::originals::Standing;
 use crate::systemd::offline::Wish;
 use crate::transaction::{Journey, Trouble};
 
 /// Drafts the way back. Removals are not in it: whatever the way forward made where nothing was is among the displaced.
-pub(super) fn draft(journey: &Journey<'_>, origin: &Origin, wanted: &Wanted<'_>) -> Result<Draft, Trouble> {
+pub(super) fn draft<D: Disk>(
+    disk: &D,
+    journey: &Journey<'_>,
+    origin: &Origin,
+    wanted: &Wanted<'_>,
+) -> Result<Draft, Trouble> {
     // What the way forward did to units is undone by files too, and systemd has read it by now.
     let reloads = journey.steps.iter().chain(journey.reverse).any(is_about_units);
     let mut draft = Draft { reloads, ..Draft::default() };
@@ -44,7 +49,7 @@ pub(super) fn draft(journey: &Journey<'_>, origin: &Origin, wanted: &Wanted<'_>)
                 if let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
                     && !origin.recorded.is_empty()
                 {
-                    draft.write.write(wanted.record(path, origin.recorded.plain())?);
+                    draft.write.write(record::whole(disk, wanted, path, origin.recorded.plain())?);
                 }
             }
             other => services(&mut draft, other),

@@ -26,6 +26,7 @@ use super::place::{
     NODE_ANNOTATIONS, NODE_ANNOTATIONS_DONE,
 };
 use super::prepare::TAG;
+use super::record;
 use super::wanted::Wanted;
 use super::{Machine, labels, log};
 use crate::batch::{self, Batch};
@@ -213,7 +214,7 @@ impl<D: Disk> Machine<'_, D> {
         let (accounts, labels) = (self.accounts()?, labels::load(self.disk)?);
         let wanted = Wanted::new(&current.config, &accounts, labels.as_ref());
         let writes = vec![
-            wanted.record(CURRENT_CONFIG, Arc::new(Secret::new(shared_text(&document))))?,
+            record::whole(self.disk, &wanted, CURRENT_CONFIG, Arc::new(Secret::new(shared_text(&document))))?,
             wanted.record(CURRENT_IMAGE, Arc::new(image))?,
         ];
         let counts = batch::apply(self.disk, &Batch { writes, ..Batch::default() }, TAG)?;

@@ -71,7 +71,7 @@ impl<D: Disk> Machine<'_, D> {
         let saved = self.saved_origin(journey)?;
         let previous = self.before(journey)?;
         let mut draft = match (journey.direction, &saved) {
-            (Direction::Back, Some(origin)) => back::draft(journey, origin, &wanted)?,
+            (Direction::Back, Some(origin)) => back::draft(self.disk, journey, origin, &wanted)?,
             (Direction::Back, None) => return Err(Trouble::Lost { what: "origin" }),
             (Direction::Forward, None) => self.forward(journey, &wanted, &previous.displaced)?,
             (Direction::Forward, Some(origin)) => {

@@ -13,9 +13,14 @@ use super::draft::{Action, Actions};
 use super::observe::read;
 use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, HOSTED_HASH};
 use super::wanted::Wanted;
-use crate::disk::{Disk, RootPath};
+use crate::batch::Write;
+use crate::disk::{Disk, Kind, RootPath};
 use crate::journal::TextId;
 use crate::transaction::Trouble;
+
+/// A configuration's text has every secret of it, so only root may read it. The machine-config-daemon, which leaves it
+/// readable for all, is root too.
+const PRIVATE: u32 = 0o600;
 
 /// The hash of a hosted cluster's configuration, empty where it is not known: an agent that has changed the record since
 /// does not know of our file.
@@ -38,7 +43,7 @@ pub(super) fn draft<D: Disk>(
         let text = target.plain();
         let digest = TextId::of(text.expose());
         let line = if hash.is_empty() { String::new() } else { format!("{hash} {}\n", digest.as_str()) };
-        actions.write(wanted.record(HOSTED_CONFIG, text)?);
+        actions.write(whole(disk, wanted, HOSTED_CONFIG, text)?);
         actions.write(wanted.record(HOSTED_HASH, Arc::new(Secret::new(line.into_bytes())))?);
         return Ok(());
     }
@@ -47,7 +52,7 @@ pub(super) fn draft<D: Disk>(
             actions.set(RootPath::new(path).map_err(Trouble::path(path))?, Action::Remove);
         }
     } else {
-        actions.write(wanted.record(CURRENT_CONFIG, target.plain())?);
+        actions.write(whole(disk, wanted, CURRENT_CONFIG, target.plain())?);
         actions.write(wanted.record(CURRENT_IMAGE, target.image())?);
     }
     for path in [HOSTED_CONFIG, HOSTED_HASH] {
@@ -57,6 +62,20 @@ pub(super) fn draft<D: Disk>(
         }
     }
     Ok(())
+}
+
+/// A file with the text of a whole configuration. A mode that is there and stricter stays.
+pub(super) fn whole<D: Disk>(
+    disk: &D,
+    wanted: &Wanted<'_>,
+    path: &str,
+    text: Arc<Secret<Vec<u8>>>,
+) -> Result<Write, Trouble> {
+    let mut write = wanted.record(path, text)?;
+    let standing = disk.stat(&write.path).map_err(Trouble::disk("inspect", &write.path))?;
+    let mode = standing.filter(|standing| standing.kind == Kind::File).map_or(PRIVATE, |file| file.mode & PRIVATE);
+    write.attributes.mode = mode;
+    Ok(write)
 }
 
 /// The file that the way back to one configuration from another writes out of the former; none where the two are kept in

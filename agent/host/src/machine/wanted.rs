@@ -107,7 +107,7 @@ impl<'a> Wanted<'a> {
         user.password_hash.as_ref().filter(|hash| !hash.expose().is_empty())
     }
 
-    /// A file of the agent's own with this text.
+    /// A file of the agent's own with this text, which is no secret.
     pub(crate) fn record(&self, path: &str, contents: Arc<Secret<Vec<u8>>>) -> Result<Write, Trouble> {
         self.write(RootPath::new(path).map_err(Trouble::path(path))?, contents, TEXT)
     }

@@ -11,6 +11,7 @@ mod kills;
 mod labels;
 mod managed;
 mod proof;
+mod record;
 mod results;
 
 use std::collections::BTreeMap;
