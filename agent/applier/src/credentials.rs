@@ -12,10 +12,6 @@ pub(crate) fn answer(disk: &RootDisk) -> Result<Reply, Refused> {
         let class = if error.may_pass() { Class::Transient } else { Class::Inoperable };
         let mut reasons = vec!["the kubelet's credentials cannot be had".to_owned()];
         reasons.extend(causes(&error));
-        Refused::early(
-            class,
-            reasons,
-            "see \"systemctl status kubelet\"; it writes them when it has joined the cluster",
-        )
+        Refused::early(class, reasons, error.remedy())
     })
 }

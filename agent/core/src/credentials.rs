@@ -33,7 +33,8 @@ const FILES: [(&str, &str, bool); 4] = [
     ("tokenFile", "token", true),
 ];
 /// What else is used of a cluster and of a user.
-const CLUSTER: [&str; 3] = ["server", "tls-server-name", "insecure-skip-tls-verify"];
+const CLUSTER: [&str; 2] = ["server", "tls-server-name"];
+const SKIPS_VERIFICATION: &str = "insecure-skip-tls-verify";
 /// What would have a program run.
 const PROGRAMS: [&str; 2] = ["exec", "auth-provider"];
 
@@ -47,6 +48,14 @@ pub enum Unusable {
     /// Says nothing of whom to ask as whom.
     #[error("its current context names no cluster with a server, or no user")]
     NoContext,
+    /// Shows credentials to the network.
+    #[error(
+        "its server is not an https address, so the network could read the node's credentials and answer in its place"
+    )]
+    NotHttps,
+    /// Shows credentials to anybody who answers.
+    #[error("it has \"{SKIPS_VERIFICATION}\", so anybody could answer as the API server")]
+    Unverified,
     /// Wants a program run.
     #[error("its user has \"{key}\", for which a program would have to be run; only certificates and tokens are used")]
     Program {
@@ -82,6 +91,36 @@ pub enum Unusable {
     },
 }
 
+impl Unusable {
+    /// What a person can do about it.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::NotHttps => "write an https:// address as \"server\" into the kubelet's kubeconfig",
+            Self::Unverified => {
+                "remove \"insecure-skip-tls-verify\" from the kubelet's kubeconfig and name a certificate-authority there"
+            }
+            Self::Program { .. } => "give the kubelet's kubeconfig a client certificate or a token",
+            Self::Name { .. } | Self::Elsewhere { .. } => {
+                "keep the files that the kubelet's kubeconfig names below /var/lib/kubelet or /etc/kubernetes"
+            }
+            Self::Unreadable | Self::NoContext | Self::Token { .. } | Self::Missing { .. } => KUBELET_WRITES,
+        }
+    }
+}
+
+/// The remedy where the kubelet has to do its part.
+pub const KUBELET_WRITES: &str = "see \"systemctl status kubelet\"; it writes them when it has joined the cluster";
+
+/// Whether a server may be shown credentials: over TLS, by a certificate that is verified.
+pub fn check_server(server: &str, skips_verification: bool) -> Result<(), Unusable> {
+    let https = server.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"));
+    match (https, skips_verification) {
+        (true, false) => Ok(()),
+        (false, _) => Err(Unusable::NotHttps),
+        (true, true) => Err(Unusable::Unverified),
+    }
+}
+
 /// What a kubeconfig says of whom to ask as whom, with files still to be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
@@ -100,9 +139,9 @@ impl Named {
         let part = |list, key, of| text(context.get(key)).and_then(|name| entry(&document, list, &name, of));
         let (cluster, user) = (part("clusters", "cluster", "cluster"), part("users", "user", "user"));
         let (Some(cluster), Some(user)) = (cluster, user) else { return Err(Unusable::NoContext) };
-        if !cluster.get("server").is_some_and(Value::is_string) {
-            return Err(Unusable::NoContext);
-        }
+        let server = cluster.get("server").and_then(Value::as_str).ok_or(Unusable::NoContext)?;
+        let skipped = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+        check_server(server, cluster.get(SKIPS_VERIFICATION).is_some_and(skipped))?;
         let wants = |key: &&&str| user.get(**key).is_some_and(|value| !value.is_null());
         if let Some(key) = PROGRAMS.iter().find(wants) {
             return Err(Unusable::Program { key });
@@ -276,6 +315,28 @@ users:
         }
         let no_server = YAML.replace("server: 'https://api-int:6443', ", "");
         assert_eq!(Named::parse(no_server.as_bytes()).unwrap_err(), Unusable::NoContext);
+    }
+
+    #[test]
+    fn a_server_is_shown_credentials_only_over_verified_tls() {
+        let of = |cluster: &str| {
+            let text = YAML.replace("server: 'https://api-int:6443'", cluster);
+            Named::parse(text.as_bytes()).map(drop)
+        };
+        for server in
+            ["http://api-int:6443", "HTTP://api-int", "api-int:6443", "", "unix:///run/x", "httpss://a", "https:/a"]
+        {
+            let refusal = of(&format!("server: '{server}'")).unwrap_err();
+            assert_eq!(refusal, Unusable::NotHttps, "{server}");
+            assert!(refusal.remedy().contains("https://"), "{refusal}");
+        }
+        for value in ["true", "'true'", "'false'", "1", "{}"] {
+            let refusal = of(&format!("server: 'https://api-int', insecure-skip-tls-verify: {value}")).unwrap_err();
+            assert_eq!(refusal, Unusable::Unverified, "{value}");
+        }
+        for good in ["server: 'HTTPS://api-int'", "server: 'https://a', insecure-skip-tls-verify: false"] {
+            of(good).unwrap();
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
-use ostler_core::credentials::{KUBECONFIG, MOST_BYTES, Named, PLACES, Unusable, is_below};
+use ostler_core::credentials::{KUBECONFIG, KUBELET_WRITES, MOST_BYTES, Named, PLACES, Unusable, is_below};
 use ostler_core::protocol::Sealed;
 use ostler_core::secret::Secret;
 
@@ -52,6 +52,15 @@ impl CredentialsError {
     /// Whether they may be there in a moment: the kubelet writes them, and replaces one file after the other.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Absent { .. } | Self::Unreadable { .. })
+    }
+
+    /// What a person can do about it.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Absent { .. } | Self::Unreadable { .. } => KUBELET_WRITES,
+            Self::LeadsOut { .. } => "keep the kubelet's files below /var/lib/kubelet or /etc/kubernetes",
+            Self::Unusable(unusable) => unusable.remedy(),
+        }
     }
 }
 
@@ -182,7 +191,7 @@ mod tests {
     fn write_kubeconfig(root: &Path, user: &str) {
         let text = format!(
             "current-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
-             clusters: [{{name: k, cluster: {{server: s, certificate-authority: /etc/kubernetes/ca.crt}}}}]\n\
+             clusters: [{{name: k, cluster: {{server: https://s, certificate-authority: /etc/kubernetes/ca.crt}}}}]\n\
              users: [{{name: u, user: {user}}}]\n"
         );
         fs::write(root.join(KUBECONFIG.trim_start_matches('/')), text).unwrap();
@@ -245,6 +254,13 @@ mod tests {
         assert!(key(node.path()).is_err(), "a pipe has no end");
         write_kubeconfig(node.path(), "{exec: {command: /bin/sh}}");
         assert!(key(node.path()).unwrap_err().contains("key: \"exec\""));
+        let text = fs::read_to_string(node.path().join(KUBECONFIG.trim_start_matches('/'))).unwrap();
+        for (with, remedy) in [("http://s", "https://"), ("https://s, insecure-skip-tls-verify: true", "remove")] {
+            let open = text.replace("https://s", with);
+            fs::write(node.path().join(KUBECONFIG.trim_start_matches('/')), open).unwrap();
+            let error = read(&RootDisk::open(node.path()).unwrap()).unwrap_err();
+            assert!(!error.may_pass() && error.remedy().contains(remedy), "{error}");
+        }
         fs::remove_file(node.path().join(KUBECONFIG.trim_start_matches('/'))).unwrap();
         let error = read(&RootDisk::open(node.path()).unwrap()).unwrap_err();
         assert!(error.may_pass() && error.to_string() == format!("there is no {KUBECONFIG}"), "{error}");

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use super::{AGENT, Packaged};
+use crate::booted::succeed;
 
 /// What stands for the API server: it knows one token, and has no time for whoever shows it.
 const SERVER: &str = r#"token=
@@ -18,15 +20,27 @@ body='{"kind":"Status","apiVersion":"v1","status":"Failure","message":"stand-in"
 printf 'HTTP/1.1 %s Status\r\nContent-Type: application/json\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' \
     "$code" "${#body}" "$body"
 "#;
-const SOCKET: &str = "[Socket]\nListenStream=127.0.0.1:6443\nAccept=yes\nTriggerLimitIntervalSec=0\n";
-const SERVICE: &str = "[Service]\nStandardInput=socket\nStandardOutput=socket\nExecStart=/bin/sh /var/server.sh\n";
+/// One connection after the other, with TLS around them.
+const SERVICE: &str = "[Service]\nRuntimeDirectory=api\nExecStart=/bin/sh -ec 'cd /run/api; mkfifo answers; \
+    while :; do openssl s_server -accept 127.0.0.1:6443 -cert /etc/kubernetes/ca.crt -key /var/api.key -naccept 1 -quiet \
+    < answers | sh /var/server.sh > answers || :; done'\n";
 const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
     contexts: [{name: c, context: {cluster: k, user: u}}]\n\
-    clusters: [{name: k, cluster: {server: 'http://127.0.0.1:6443', certificate-authority: /etc/kubernetes/ca.crt}}]\n\
+    clusters: [{name: k, cluster: {server: 'https://127.0.0.1:6443', certificate-authority: /etc/kubernetes/ca.crt}}]\n\
     users: [{name: u, user: {tokenFile: pki/current}}]\n";
 
-/// Somebody's; there is no TLS between processes of one machine.
-const AUTHORITY: &str = include_str!("../../../agent/host/src/certificates/tests/signer.pem");
+/// Gives the API server a key, and a certificate that is its own authority.
+fn certify(packaged: &Packaged) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut openssl = Command::new("openssl");
+    openssl.current_dir(&directory).args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]);
+    openssl.args(["-noenc", "-keyout", "key", "-out", "cert", "-days", "2", "-subj", "/CN=api"]);
+    openssl.args(["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]);
+    succeed(&mut openssl);
+    for (name, path) in [("key", "var/api.key"), ("cert", "etc/kubernetes/ca.crt")] {
+        packaged.write(path, &fs::read_to_string(directory.path().join(name)).unwrap());
+    }
+}
 
 /// Turns the kubelet's link to another token, which alone is good from now on.
 fn rotate(packaged: &Packaged, token: &str) {
@@ -42,13 +56,12 @@ fn rotate(packaged: &Packaged, token: &str) {
 #[test]
 fn an_agent_without_rights_goes_into_the_cluster_with_the_kubelets_credentials_and_goes_on_when_they_change() {
     let Some(packaged) = Packaged::install() else { return };
-    packaged.write("etc/systemd/system/api.socket", SOCKET);
-    packaged.write("etc/systemd/system/api@.service", SERVICE);
+    packaged.write("etc/systemd/system/api.service", SERVICE);
     packaged.write("var/server.sh", SERVER);
-    packaged.write("etc/kubernetes/ca.crt", AUTHORITY);
+    certify(&packaged);
     rotate(&packaged, "first");
     packaged.systemctl(&["daemon-reload"]);
-    packaged.systemctl(&["start", "api.socket", "ostler-applier.socket"]);
+    packaged.systemctl(&["start", "api.service", "ostler-applier.socket"]);
 
     // The kubelet has yet to write its file: the agent is there, and waits.
     packaged.systemctl(&["start", AGENT]);

@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::BoxFuture;
 use kube::Client;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-use ostler_core::credentials::expiry;
+use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig};
+use ostler_core::credentials::{Unusable, check_server, expiry};
 use ostler_core::protocol::Sealed;
 
 use super::error::ClusterError;
@@ -110,6 +110,12 @@ impl Files {
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
             .await
             .map_err(|_| self.problem("name no cluster and user to use, or files that cannot be read"))?;
+        let refused =
+            |unusable: Unusable| self.problem(format!("are not used: {unusable}. Fix: {}", unusable.remedy()));
+        check_server(&config.cluster_url.to_string(), config.accept_invalid_certs).map_err(refused)?;
+        if let Some(key) = program(&config.auth_info) {
+            return Err(refused(Unusable::Program { key }));
+        }
         config.connect_timeout = Some(CONNECT_LIMIT);
         config.default_retry = false;
         // The kubelet's server is always reached directly; a proxy in the environment is for images.
@@ -152,6 +158,15 @@ fn readable(path: &Path) -> Result<(), Unread> {
 fn renewal(expiry: u64) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     RENEWAL.max(Duration::from_secs(expiry.saturating_sub(now) / 2))
+}
+
+/// What of a user would have a program run.
+const fn program(user: &AuthInfo) -> Option<&'static str> {
+    match (&user.exec, &user.auth_provider) {
+        (Some(_), _) => Some("exec"),
+        (None, Some(_)) => Some("auth-provider"),
+        (None, None) => None,
+    }
 }
 
 fn named(kubeconfig: &Kubeconfig) -> Vec<PathBuf> {

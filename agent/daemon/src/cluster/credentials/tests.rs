@@ -1,3 +1,5 @@
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -5,45 +7,105 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::Cluster;
+use crate::telling::journal::Level;
+use crate::telling::journal::tests::on_tape;
 
 fn kubeconfig(directory: &Path, user: &str) -> PathBuf {
-    kubeconfig_for("http://127.0.0.1:1", directory, user)
+    kubeconfig_for("https://127.0.0.1:1", directory, user)
 }
 
 fn kubeconfig_for(server: &str, directory: &Path, user: &str) -> PathBuf {
     let path = directory.join("kubeconfig");
+    let authority = if directory.join("cert").exists() { ", certificate-authority: cert" } else { "" };
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: k, user: u}}\n\
-         clusters:\n- name: k\n  cluster: {{server: \"{server}\"}}\nusers:\n- name: u\n  user: {user}\n"
+         clusters:\n- name: k\n  cluster: {{server: \"{server}\"{authority}}}\nusers:\n- name: u\n  user: {user}\n"
     );
     std::fs::write(&path, text).unwrap();
     path
 }
 
-#[tokio::test]
-async fn a_request_goes_to_the_server_of_the_kubeconfig_with_its_token() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// A server with TLS for one request; its certificate is its own authority, and serves clients too.
+struct Server {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    address: String,
+}
 
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = format!("http://{}", listener.local_addr().unwrap());
-    let directory = tempfile::tempdir().unwrap();
-    let path = kubeconfig_for(&server, directory.path(), "{token: canary}");
-    let serve = async {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await.unwrap());
+impl Server {
+    fn start(directory: &Path) -> Self {
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new("openssl");
+            command.args(arguments).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped());
+            command.stderr(Stdio::null()).spawn().expect("openssl starts")
+        };
+        let name = ["-subj", "/CN=api", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"];
+        let kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc"];
+        let files = ["-keyout", "key", "-out", "cert", "-addext", "basicConstraints=critical,CA:FALSE"];
+        assert!(run(&[&kind[..], &name, &files].concat()).wait().unwrap().success());
+        let mut child = run(&["s_server", "-accept", "127.0.0.1:0", "-cert", "cert", "-key", "key", "-naccept", "1"]);
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("ACCEPT ") {
+            line.clear();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "openssl ended");
         }
-        let body = r#"{"spec":1}"#;
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        stream.write_all(answer.as_bytes()).await.unwrap();
-        String::from_utf8(head).unwrap().to_lowercase()
-    };
-    let cluster = Cluster::connect(&path, None, "worker-0").await.0;
-    let (head, answer) = tokio::join!(serve, cluster.machine_config("a"));
-    assert_eq!(answer.unwrap().open(), serde_json::json!({"spec": 1}));
-    assert!(head.starts_with("get /apis/machineconfiguration.openshift.io/v1/machineconfigs/a http/1.1"), "{head}");
-    assert!(head.contains("authorization: bearer canary") && head.contains("user-agent: ostler/"), "{head}");
+        Self { child, lines, address: format!("https://{}", line.trim_start_matches("ACCEPT ").trim_end()) }
+    }
+
+    /// What one client asked, answered with this.
+    fn answer(mut self, body: &'static str) -> std::thread::JoinHandle<String> {
+        std::thread::spawn(move || {
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                assert!(self.lines.read_line(&mut head).unwrap() > 0, "no request came: {head}");
+            }
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            self.child.stdin.as_mut().unwrap().write_all(answer.as_bytes()).unwrap();
+            self.child.wait().unwrap();
+            head.to_lowercase()
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_request_goes_to_the_server_of_the_kubeconfig_with_its_token_and_neither_is_logged() {
+    for (body, readable) in [(r#"{"spec":"c4n4ry"}"#, true), (r#"{"spec":"c4n4ry""#, false)] {
+        let (subscriber, _, tape) = on_tape(Level::Trace, false);
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let directory = tempfile::tempdir().unwrap();
+        let server = Server::start(directory.path());
+        let user = "{token: c4n4ry, client-certificate: cert, client-key: key}";
+        let path = kubeconfig_for(&server.address, directory.path(), user);
+        let serving = server.answer(body);
+        let (cluster, trouble) = Cluster::connect(&path, None, "worker-0").await;
+        assert!(trouble.is_none(), "{trouble:?}");
+        let answer = cluster.machine_config("a").await;
+        assert_eq!(answer.is_ok(), readable, "{answer:?}");
+        drop(cluster);
+        let head = serving.join().unwrap();
+        assert!(head.contains("get /apis/machineconfiguration.openshift.io/v1/machineconfigs/a http/1.1"), "{head}");
+        assert!(head.contains("authorization: bearer c4n4ry") && head.contains("user-agent: ostler/"), "{head}");
+        let key = std::fs::read_to_string(directory.path().join("key")).unwrap();
+        let told = tape.take();
+        let quoted = key.lines().filter(|line| !line.starts_with('-')).any(|line| told.contains(line));
+        assert!(!quoted && !told.contains("c4n4ry") && !told.to_lowercase().contains("bearer"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn credentials_are_shown_only_over_verified_tls_and_without_a_program() {
+    let directory = tempfile::tempdir().unwrap();
+    for (server, user, words) in [
+        ("http://127.0.0.1:1", "{token: canary}", "not an https address"),
+        ("https://127.0.0.1:1\", insecure-skip-tls-verify: true, x: \"", "{token: canary}", "insecure-skip-tls-verify"),
+        ("https://127.0.0.1:1", "{exec: {apiVersion: client.authentication.k8s.io/v1, command: canary}}", "\"exec\""),
+        ("https://127.0.0.1:1", "{auth-provider: {name: canary, config: {}}}", "\"auth-provider\""),
+    ] {
+        let path = kubeconfig_for(server, directory.path(), user);
+        let error = Files::new(&path, None).client().await.err().unwrap().to_string();
+        assert!(error.contains(words) && error.contains("Fix: ") && !error.contains("canary"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -92,7 +154,7 @@ impl Keeper for Safe {
 
 fn given(user: &Value) -> Value {
     json!({"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
         "users": [{"name": "u", "user": user}]})
 }
 
