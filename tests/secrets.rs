@@ -39,6 +39,9 @@ const HOLDERS: [&str; 9] = [
     "home/core/.ssh/authorized_keys.d/ignition",
 ];
 
+/// Files that hold a whole configuration: for root alone.
+const RECORDS: [&str; 2] = ["etc/machine-config-daemon/currentconfig", "var/lib/ostler/install-time.json"];
+
 fn secret_in(bytes: &[u8]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(bytes);
     SECRETS.into_iter().find(|secret| forms(secret).iter().any(|form| text.contains(form)))
@@ -114,10 +117,14 @@ impl Watched {
         for (path, entry) in &tree {
             let Some(secret) = secret_in(&entry.holds) else { continue };
             let meant = HOLDERS.iter().any(|holder| path == Path::new(holder))
-                || path == Path::new("etc/machine-config-daemon/currentconfig")
+                || RECORDS.iter().any(|record| path == Path::new(record))
                 || path == Path::new("etc/machine-config-daemon/orig/etc/found.mcdorig")
                 || path.starts_with(JOURNAL);
             assert!(meant, "{secret:?} stands in {}", path.display());
+        }
+        for record in RECORDS {
+            let mode = tree.get(Path::new(record)).map(|entry| entry.mode);
+            assert!(mode.is_none_or(|mode| mode == 0o600), "{record}: {mode:?}");
         }
         let journal = tree.iter().filter(|(path, _)| path.starts_with(JOURNAL));
         for (path, entry) in journal {
@@ -197,6 +204,24 @@ fn commands_that_fail_show_no_secret() {
     fs::write(&record, &text[..text.len() - 30]).unwrap();
     watched.both(&["apply", "--yes", "--to", &second], 1);
     watched.both(&["status"], 4);
+    watched.check_disk();
+}
+
+#[test]
+fn an_agent_at_the_finest_log_level_shows_no_secret() {
+    let mut watched = Watched::new();
+    watched.sandbox.write("/proc/sys/kernel/random/boot_id", "boot-1\n");
+    let desired = watched.sandbox.outside().join("desired");
+    fs::create_dir(&desired).unwrap();
+    for name in ["first", "second"] {
+        let document = sandbox::machine_config(name, &config(name)).to_string();
+        fs::write(desired.join(format!("{name}.json")), document).unwrap();
+        let from = ["daemon", "--once", "--standalone", desired.to_str().unwrap(), "--node-name", "n"];
+        let answer = watched.sandbox.ostler(&[&from[..], &["--metrics", "none", "--log-level", "trace"]].concat());
+        assert!(answer.stderr.contains(name), "{answer}");
+        watched.check("the agent", &answer);
+    }
+    assert!(fs::read_to_string(watched.sandbox.path("/etc/plain")).unwrap().contains(SECRETS[0]));
     watched.check_disk();
 }
 

@@ -13,7 +13,7 @@ pub enum Level {
     Info,
     /// Also why the loop turns.
     Debug,
-    /// Also what the libraries have to say.
+    /// Also the usual course of libraries, but none of their details: those quote requests, answers and their headers.
     Trace,
 }
 
@@ -55,7 +55,7 @@ impl Level {
         match self {
             Self::Error => LevelFilter::ERROR,
             Self::Warning | Self::Info | Self::Debug => LevelFilter::WARN,
-            Self::Trace => LevelFilter::TRACE,
+            Self::Trace => LevelFilter::INFO,
         }
     }
 }

@@ -32,8 +32,9 @@ impl Gate {
         let target = metadata.target();
         let limit = match self.0 {
             level if is_own(target) => level.own(),
-            // It calls every failed request an error. That the cluster is away, and back, is told once by ourselves.
-            level if target.starts_with(CLIENT) && level != Level::Trace => LevelFilter::OFF,
+            // It calls every failed request an error, and quotes answers that it cannot read, secrets included. That the
+            // cluster is away, and back, is told once by ourselves.
+            _ if target.starts_with(CLIENT) => LevelFilter::OFF,
             level => level.foreign(),
         };
         metadata.is_event() && *metadata.level() <= limit
