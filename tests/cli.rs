@@ -7,6 +7,8 @@ mod answers;
 mod bad_input;
 #[path = "cli/canary.rs"]
 mod canary;
+#[path = "cli/targets.rs"]
+mod targets;
 
 use std::fs;
 use std::io::Write as _;

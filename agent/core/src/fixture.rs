@@ -4,8 +4,12 @@ use serde_json::{Value, json};
 
 use crate::machine_config::MachineConfig;
 
-/// A MachineConfig of this spec.
+/// A MachineConfig of this spec, to which an Ignition config without anything in it is added.
 pub(crate) fn spec(spec: &Value) -> MachineConfig {
+    let mut spec = spec.clone();
+    if spec.get("config").is_none() {
+        spec["config"] = json!({"ignition": {"version": "3.5.0"}});
+    }
     MachineConfig::from_document(json!({"metadata": {"name": "rendered"}, "spec": spec})).unwrap()
 }
 

@@ -97,7 +97,8 @@ pub fn machine_config(text: &[u8]) -> Result<Value, HostedError> {
     };
     let contents = carrier.contents.decode(LIMITS).map_err(HostedError::Contents)?;
     let document = document::parse(contents.expose()).map_err(HostedError::Text)?;
-    let config = MachineConfig::from_document(document.clone()).map_err(HostedError::Config)?;
+    let config = MachineConfig::from_document(document.clone()).and_then(MachineConfig::wanted);
+    let config = config.map_err(HostedError::Config)?;
     if config.name.is_empty() { Err(HostedError::Unnamed) } else { Ok(document) }
 }
 

@@ -6,7 +6,7 @@
 //! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`], [`hosted`]. What is
 //! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
 //! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`], [`certificates`],
-//! [`credentials`], [`pinned`]. What comes out: a [`plan`] of [`step`]s, or a [`refusal`].
+//! [`credentials`], [`pinned`]. What comes out: a [`plan`] of [`step`]s with [`warning`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`],
 //! [`rival`], [`bootstrap`], [`shared_text`].
@@ -58,3 +58,4 @@ pub mod step;
 pub mod terminal;
 pub mod transaction;
 pub mod unit_name;
+pub mod warning;

@@ -123,6 +123,14 @@ impl MachineConfig {
         }
     }
 
+    /// The same, unless it has no Ignition config: then nobody can want it.
+    pub fn wanted(self) -> Result<Self, ConfigError> {
+        match self.validity {
+            Err(Invalid::Empty) => Err(ConfigError::Ignition { name: self.name, source: ParseError::Empty }),
+            Ok(()) | Err(_) => Ok(self),
+        }
+    }
+
     /// Reads a parsed document. `kind` may be absent: the daemon's own copy on disk has none.
     pub fn from_document(mut document: Value) -> Result<Self, ConfigError> {
         let fields = document.as_object().ok_or(ConfigError::NotAnObject)?;
@@ -148,14 +156,14 @@ impl MachineConfig {
         let hosted = annotations.remove(HOSTED_HASH);
         let hash = hosted.clone().filter(|hash| !hash.is_empty());
         let name = hash.or(object.metadata.name).unwrap_or_default();
-        let source = match Source::parse(object.spec.config) {
-            Ok(source) => source,
+        let (ignition, validity) = match read(object.spec.config) {
+            Ok(read) => read,
             Err(source) => return Err(ConfigError::Ignition { name, source }),
         };
         Ok(Self {
             name,
-            validity: source.validate(),
-            ignition: source.into_config(),
+            validity,
+            ignition,
             os_image: built_image.clone().unwrap_or(object.spec.os_image_url),
             built_image,
             hosted,
@@ -166,6 +174,16 @@ impl MachineConfig {
             fips: object.spec.fips,
         })
     }
+}
+
+/// A machine may be in a configuration without an Ignition config, and leave it; none is brought into one.
+fn read(config: Value) -> Result<(Config, Result<(), Invalid>), ParseError> {
+    if config.is_null() || config.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Ok((Config::default(), Err(Invalid::Empty)));
+    }
+    let source = Source::parse(config)?;
+    let validity = source.validate();
+    Ok((source.into_config(), validity))
 }
 
 #[cfg(test)]

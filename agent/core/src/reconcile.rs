@@ -3,7 +3,7 @@
 
 use crate::api::StorageOverride;
 use crate::api::machine_configuration::IrreconcilableValidationOverrides;
-use crate::ignition::{Config, Section};
+use crate::ignition::{Config, Invalid, ParseError, Section};
 use crate::machine_config::MachineConfig;
 use crate::refusal::{InstallTimeSection, Refusal};
 
@@ -35,8 +35,11 @@ impl From<&IrreconcilableValidationOverrides> for Overrides {
 
 /// The first reason why the target cannot be reached from the current configuration.
 pub fn check(current: &MachineConfig, target: &MachineConfig, overrides: Overrides) -> Result<(), Refusal> {
-    if let Err(source) = &target.validity {
-        return Err(Refusal::Invalid { name: target.name.clone(), source: source.clone() });
+    let name = || target.name.clone();
+    match &target.validity {
+        Ok(()) => {}
+        Err(Invalid::Empty) => return Err(Refusal::UnreadableTarget { name: name(), source: ParseError::Empty }),
+        Err(source) => return Err(Refusal::Invalid { name: name(), source: source.clone() }),
     }
     let (old, new) = (&current.ignition, &target.ignition);
     check_passwd(old, new)?;
@@ -170,7 +173,11 @@ mod tests {
         let new = fips(json!({"ignition": {"version": "3.5.0"}, "storage": {"files": [{"path": FORCE_FILE}]}}));
         let expected = "cannot create /run/machine-config-daemon-force via Ignition";
         assert_eq!(reason(&old, &new, Overrides::default()).as_deref(), Some(expected));
-        assert!(matches!(check(&old, &fips(Value::Null), Overrides::default()), Err(Refusal::Fips)));
+        let bare = fips(json!({"ignition": {"version": "3.5.0"}}));
+        assert!(matches!(check(&old, &bare, Overrides::default()), Err(Refusal::Fips)));
+        // A target without a config is refused before anything of it is looked at.
+        let empty = reason(&old, &fips(Value::Null), Overrides::default()).unwrap();
+        assert!(empty.contains("spec.config is empty"), "{empty}");
     }
 
     #[test]

@@ -219,6 +219,10 @@ impl Refusal {
                 "the configuration recorded on the node is damaged; give the node's rendered MachineConfig from the \
                  cluster instead"
             }
+            Self::UnreadableTarget { source: ParseError::Empty, .. } => {
+                "put an Ignition config into spec.config: without it everything that the node has from its configuration \
+                 would go; a config of one's own has at least {\"ignition\": {\"version\": \"3.5.0\"}}"
+            }
             Self::UnreadableTarget { .. } | Self::Invalid { .. } => {
                 "correct the MachineConfig that brings this in; the pool then renders a new one"
             }

@@ -10,6 +10,7 @@ use ostler_core::disruption::PolicyFile;
 use ostler_core::document;
 use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::protocol::Rules;
+use ostler_core::warning::Provenance;
 use serde_json::Value;
 
 use crate::cli::{Override, RuleOptions};
@@ -31,10 +32,21 @@ pub fn document(path: &Path) -> Result<Value> {
 
 /// Reads a MachineConfig. The inner error is one that a node would refuse rather than one of the file.
 pub fn machine_config(path: &Path) -> Result<std::result::Result<MachineConfig, ConfigError>> {
-    match MachineConfig::from_document(document(path)?) {
+    usable(document(path)?, path)
+}
+
+fn usable(document: Value, path: &Path) -> Result<std::result::Result<MachineConfig, ConfigError>> {
+    match MachineConfig::from_document(document) {
         Err(error @ ConfigError::Ignition { .. }) => Ok(Err(error)),
         result => Ok(Ok(result.with_context(|| format!("cannot use {}", path.display()))?)),
     }
+}
+
+/// Reads a MachineConfig that a node is to be brought into, with what its document tells beyond it.
+pub fn target(path: &Path) -> Result<std::result::Result<(MachineConfig, Provenance), ConfigError>> {
+    let document = document(path)?;
+    let provenance = Provenance::of(&document);
+    Ok(usable(document, path)?.map(|config| (config, provenance)))
 }
 
 /// Reads the rules of a change. A policy that cannot be used is found here, before anything else is looked at.

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::machine_config::MachineConfig;
+use crate::ignition::ParseError;
+use crate::machine_config::{ConfigError, MachineConfig};
 
 /// Ends the name of a configuration of which only the operating system is known. It is another one than the one of that
 /// name: nobody must take a machine for being in that.
@@ -32,9 +33,12 @@ impl Left {
     /// The configuration in it and its name. Causes may quote the file, so they are not told.
     fn named(self) -> Result<(String, Value), String> {
         let document = self.document?;
-        match MachineConfig::from_document(document.clone()) {
+        match MachineConfig::from_document(document.clone()).and_then(MachineConfig::wanted) {
             Ok(config) if config.name.is_empty() => Err(format!("{}: the MachineConfig has no name", self.path)),
             Ok(config) => Ok((config.name, document)),
+            Err(error @ ConfigError::Ignition { source: ParseError::Empty, .. }) => {
+                Err(format!("{}: {error}: {}", self.path, ParseError::Empty))
+            }
             Err(error) => Err(format!("{}: {error}", self.path)),
         }
     }
@@ -77,6 +81,10 @@ mod tests {
         }})
     }
 
+    fn empty(name: &str) -> Value {
+        json!({"metadata": {"name": name}, "spec": {"osImageURL": "os", "config": {}}})
+    }
+
     fn left(path: &str, document: Result<Value, &str>) -> Left {
         Left { path: path.to_owned(), document: document.map_err(str::to_owned) }
     }
@@ -93,10 +101,14 @@ mod tests {
         assert_eq!((alone.name.as_str(), alone.complaint), ("a", Some("lost".to_owned())));
         let bare = of(Err("lost"), Ok(config("a", false))).unwrap();
         assert_eq!((bare.name.as_str(), &bare.document), ("a-without-files", &config("a-without-files", false)));
+        let emptied = of(Ok(empty("a")), Ok(config("a", false))).unwrap();
+        assert_eq!(emptied.name, "a-without-files");
+        assert!(emptied.complaint.unwrap().contains("spec.config is empty"));
         for (served, encapsulated) in [
             (Err("lost"), Err("lost")),
             (Ok(config("a", true)), Ok(config("b", false))),
             (Ok(json!([])), Ok(json!({"metadata": {}, "spec": {}}))),
+            (Ok(empty("a")), Ok(empty("a"))),
         ] {
             assert!(of(served, encapsulated).is_err());
         }

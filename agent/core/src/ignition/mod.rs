@@ -8,6 +8,7 @@ mod keys;
 mod model;
 mod section;
 mod stub;
+mod unknown;
 mod validate;
 mod version2;
 mod version3;
@@ -26,6 +27,7 @@ pub use data_url::DataUrlError;
 pub use model::{Config, Dropin, File, Owner, Resource, Unit, User};
 pub use section::Section;
 pub use stub::{STUB_VERSION, raise_stub};
+pub use unknown::{UnknownKey, UnknownKeys};
 pub use validate::{Invalid, Problem};
 pub use version2::ConversionError;
 
@@ -33,6 +35,9 @@ pub use version2::ConversionError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
+    /// There is no config. The machine-config-daemon refuses to parse it as well.
+    #[error("spec.config is empty: it has no Ignition config")]
+    Empty,
     /// The config is not a JSON object.
     #[error("the Ignition config is not an object")]
     NotAnObject,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::unknown::UnknownKeys;
 use crate::malformed::{self, Malformed};
 
 /// A published version of the spec.
@@ -44,6 +45,18 @@ impl Version {
             Self::V3 => raise::<v3_3::Config>(config),
             Self::V4 => raise::<v3_4::Config>(config),
             Self::V5OrV6 => malformed::read(config),
+        }
+    }
+
+    /// The keys that this version does not have.
+    pub(super) fn unknown_keys(self, config: &Value, path: &str) -> UnknownKeys {
+        match self {
+            Self::V0 => UnknownKeys::of_type::<v3_0::Config>(config, path),
+            Self::V1 => UnknownKeys::of_type::<v3_1::Config>(config, path),
+            Self::V2 => UnknownKeys::of_type::<v3_2::Config>(config, path),
+            Self::V3 => UnknownKeys::of_type::<v3_3::Config>(config, path),
+            Self::V4 => UnknownKeys::of_type::<v3_4::Config>(config, path),
+            Self::V5OrV6 => UnknownKeys::of_type::<v3_6::Config>(config, path),
         }
     }
 }

@@ -330,6 +330,13 @@ pub enum Notice {
         /// Why.
         reason: String,
     },
+    /// A configuration can be applied, and may not be what was meant.
+    ConfigDoubtful {
+        /// The configuration.
+        config: String,
+        /// What is worth knowing of it.
+        words: String,
+    },
 }
 
 mod words;
@@ -404,6 +411,7 @@ identifiers! {
     RivalGone: "8949259c10794429a30448fc8b47da71",
     TakenOver: "b38e1b08d6394eda83c551aa75976d38",
     CredentialsAwaited: "4778115fd1864b21b5d0ef4974210925",
+    ConfigDoubtful: "49f969c6416b4b43a516b1a0963e6ca0",
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use crate::observed::Observed;
 use crate::reconcile;
 use crate::refusal::Refusal;
 use crate::step::{Deployment, Step};
+use crate::warning::{Provenance, Warning};
 use crate::{extensions, reserved, unit_name};
 
 /// What will be done, in order, and why.
@@ -85,6 +86,15 @@ pub struct Assessment {
     pub irreconcilable: Vec<Change>,
     /// The plan, or why there is none.
     pub verdict: Result<Plan, Refusal>,
+    /// What is worth knowing before it is done.
+    pub warnings: Vec<Warning>,
+}
+
+impl Assessment {
+    /// The same with what the target's document tells.
+    pub fn warned(self, provenance: &Provenance, target: &MachineConfig) -> Self {
+        Self { warnings: provenance.warnings(target, self.verdict.as_ref().ok()), ..self }
+    }
 }
 
 /// Decides what has to be done. A target is refused as a whole: there is no plan for a part of it.
@@ -103,6 +113,7 @@ pub fn assess(observed: &Observed, desired: &Desired) -> Assessment {
         changed_units: diff.units.keys().map(|&name| name.to_owned()).collect(),
         irreconcilable: irreconcilable::report(&installed.ignition, &desired.target.ignition),
         verdict: plan_difference(observed, desired, &diff),
+        warnings: Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::plan::assess;
 use ostler_core::protocol::{Change, Request, Rules, Sealed};
 use ostler_core::refusal::Refusal;
+use ostler_core::warning::Provenance;
 use serde_json::Value;
 
 use super::asking::{Asks, connect, observe, observed};
@@ -37,12 +38,14 @@ pub fn apply<A: Asks>(
 struct Target {
     document: Sealed,
     config: MachineConfig,
+    provenance: Provenance,
     rules: Rules,
 }
 
 fn target(document: Value, rules: Rules) -> Result<std::result::Result<Target, Refusal>> {
+    let provenance = Provenance::of(&document);
     match MachineConfig::from_document(document.clone()) {
-        Ok(config) => Ok(Ok(Target { document: Sealed::new(document), config, rules })),
+        Ok(config) => Ok(Ok(Target { document: Sealed::new(document), config, provenance, rules })),
         Err(ConfigError::Ignition { name, source }) => Ok(Err(Refusal::UnreadableTarget { name, source })),
         Err(error) => Err(error.into()),
     }
@@ -61,11 +64,12 @@ fn reach(target: Target, asks: &mut impl Asks, consent: ConsentOptions, console:
         }
     };
     let desired = target.rules.desired(target.config)?;
-    let assessment = assess(&observed, &desired);
+    let assessment = assess(&observed, &desired).warned(&target.provenance, &desired.target);
     let steps = assessment.verdict.as_ref().map(|plan| plan.steps.clone()).unwrap_or_default();
     let change = Change { target: target.document, rules: target.rules, steps };
     let requests = Requests { check: Request::Check(change.clone()), act: Request::Apply(change) };
-    let proposal = Proposal { observed, desired, assessment, live: observation.live, question: "Apply?" };
+    let question = if assessment.warnings.is_empty() { "Apply?" } else { "Apply in spite of the warnings?" };
+    let proposal = Proposal { observed, desired, assessment, live: observation.live, question };
     proposal.pursue(asks, &requests, consent, console)
 }
 

@@ -13,7 +13,8 @@ use crate::{input, show};
 /// Says what differs from the install-time configuration and can no longer be applied.
 pub fn diff(options: &DiffOptions) -> Result<Outcome> {
     let installed = read(&options.install_time)?;
-    let target = read(&options.to)?;
+    let usable = || format!("cannot use {}", options.to.display());
+    let target = read(&options.to)?.wanted().with_context(usable)?;
     let changes = irreconcilable::report(&installed.ignition, &target.ignition);
     match options.output {
         Format::Json => show::json(&show::DiffDocument::new(&installed, &target, &changes))?,

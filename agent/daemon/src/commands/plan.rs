@@ -14,8 +14,8 @@ use crate::{input, show};
 pub fn plan(options: &PlanOptions) -> Result<Outcome> {
     let rules = input::rules(&options.rules)?;
     let current = options.from.as_deref().map(input::machine_config).transpose()?;
-    let target = input::machine_config(&options.to)?;
-    let (current, target) = match (current.unwrap_or_else(|| Ok(MachineConfig::empty())), target) {
+    let target = input::target(&options.to)?;
+    let (current, (target, provenance)) = match (current.unwrap_or_else(|| Ok(MachineConfig::empty())), target) {
         (Ok(current), Ok(target)) => (current, target),
         (Err(error), _) => {
             return refuse(options, unreadable(error, |name, source| Refusal::UnreadableCurrent { name, source })?);
@@ -26,7 +26,7 @@ pub fn plan(options: &PlanOptions) -> Result<Outcome> {
     };
     let observed = Observed::configured(current);
     let desired = rules.desired(target)?;
-    let assessment = assess(&observed, &desired);
+    let assessment = assess(&observed, &desired).warned(&provenance, &desired.target);
     match options.output {
         Format::Json => show::json(&show::PlanDocument::new(&observed, &desired, &assessment))?,
         Format::Text => show::text(&show::plan(&observed, &desired, &assessment, options.show_contents))?,

@@ -1,9 +1,10 @@
 //! Looking at an update before it is begun: what it is about, what the machine is in, and what the root half makes of it.
 
-use ostler_core::node::{ConfigRef, Outlook};
+use ostler_core::node::{ConfigRef, Notice, Outlook};
 use ostler_core::protocol::{Failure, Observation, Reply, Request};
+use ostler_core::warning::Warning;
 
-use super::outlook::{self, Look, Subject};
+use super::outlook::{self, Look, Planned, Subject};
 use super::stopwatch::Stopwatch;
 use super::worker::Worker;
 
@@ -42,14 +43,30 @@ impl Worker {
             Err(missing) => (Outlook::Refused(outlook::degraded(missing.reason)), None),
             Ok(target) => match outlook::plan(&subject, &observation, target) {
                 Err(trouble) => (Outlook::Refused(trouble), None),
-                Ok((change, update)) => match self.put(Request::Check(change.clone())).await? {
-                    Reply::Failed(failure) => (outlook::after_check(&failure), None),
-                    _ => (Outlook::Ready(update), Some(change)),
-                },
+                Ok(Planned { change, update, warnings }) => {
+                    self.warn(&update.to.config, warnings);
+                    match self.put(Request::Check(change.clone())).await? {
+                        Reply::Failed(failure) => (outlook::after_check(&failure), None),
+                        _ => (Outlook::Ready(update), Some(change)),
+                    }
+                }
             },
         };
         self.look = Some(Look { subject, mounted, outlook, change });
         Ok(())
+    }
+
+    /// A configuration is looked at again and again; what is worth knowing of it is told once.
+    fn warn(&mut self, config: &str, warnings: Vec<Warning>) {
+        let told = (config.to_owned(), warnings);
+        if self.warned.as_ref() == Some(&told) {
+            return;
+        }
+        if !told.1.is_empty() {
+            let words: Vec<_> = told.1.iter().map(Warning::message).collect();
+            self.tell(&Notice::ConfigDoubtful { config: told.0.clone(), words: words.join("; ") });
+        }
+        self.warned = Some(told);
     }
 
     pub(super) async fn observation(&mut self) -> Result<Observation, Failure> {

@@ -2,14 +2,16 @@
 
 use ostler_core::diff::Parts;
 use ostler_core::disruption::Action;
+use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::node::{ConfigRef, Outlook, Trouble, TroubleKind, Update};
 use ostler_core::observed::Observed;
 use ostler_core::plan::{Assessment, Plan, assess};
 use ostler_core::protocol::{Change, Class, Failure, Observation, Rules, Sealed};
 use ostler_core::refusal::Refusal;
 use ostler_core::step::Step;
+use ostler_core::warning::{Provenance, Warning};
 
-use crate::commands::{observed, recorded};
+use crate::commands::observed;
 
 /// What was found out about one update, for as long as nothing that it depends on changes.
 #[derive(Debug)]
@@ -45,22 +47,38 @@ pub struct Subject {
     pub forced: bool,
 }
 
+/// An update that was planned.
+#[derive(Debug)]
+pub struct Planned {
+    /// What to ask the root half for.
+    pub change: Change,
+    /// What it is, in a few words.
+    pub update: Update,
+    /// What is worth knowing before it is made.
+    pub warnings: Vec<Warning>,
+}
+
 /// Plans an update. What comes back still has to be checked by the root half.
-pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Result<(Change, Update), Trouble> {
+pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Result<Planned, Trouble> {
     let refused = |refusal: &Refusal| Trouble { kind: TroubleKind::Unreconcilable, reason: reason(refusal) };
     let machine = match observed(observation).map_err(|error| unreadable(&error))? {
         Ok(machine) => machine,
         Err(error) => return Err(unreadable(&error.into())),
     };
-    let config = match recorded(target.clone()).map_err(|error| unreadable(&error))? {
+    let document = target.clone().open();
+    let provenance = Provenance::of(&document);
+    let config = match MachineConfig::from_document(document) {
         Ok(config) => config,
-        Err(error) => return Err(Trouble { kind: TroubleKind::Unreconcilable, reason: causes(&error) }),
+        Err(error @ ConfigError::Ignition { .. }) => {
+            return Err(Trouble { kind: TroubleKind::Unreconcilable, reason: causes(&error) });
+        }
+        Err(error) => return Err(degraded(causes(&error))),
     };
     let desired = subject.rules.desired(config).map_err(|error| unreadable(&error.into()))?;
-    let Assessment { parts, verdict, .. } = assess(&machine, &desired);
+    let Assessment { parts, verdict, warnings, .. } = assess(&machine, &desired).warned(&provenance, &desired.target);
     let plan = verdict.map_err(|refusal| refused(&refusal))?;
     let update = summary(subject, &machine, parts, &plan);
-    Ok((Change { target, rules: subject.rules.clone(), steps: plan.steps }, update))
+    Ok(Planned { change: Change { target, rules: subject.rules.clone(), steps: plan.steps }, update, warnings })
 }
 
 fn summary(subject: &Subject, machine: &Observed, parts: Parts, plan: &Plan) -> Update {

@@ -11,6 +11,7 @@ use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
+use ostler_core::warning::Warning;
 
 use super::acting::Done;
 use super::clock::Clock;
@@ -70,6 +71,8 @@ pub struct Worker {
     pub(super) clock: Clock,
     pub(super) machine: Status,
     pub(super) look: Option<Look>,
+    /// The configuration that was looked at last, and what was told of it.
+    pub(super) warned: Option<(String, Vec<Warning>)>,
     pub(super) report: Report,
     pub(super) duties: Duties,
     health: Health,
@@ -128,6 +131,7 @@ impl Worker {
             clock: Clock::start(),
             machine: Status::default(),
             look: None,
+            warned: None,
             report: Report::default(),
             failures: 0,
             unpublished: 0,

@@ -9,6 +9,7 @@ use ostler_core::observed::Observed;
 use ostler_core::plan::{Actions, Assessment, LeftAlone};
 use ostler_core::refusal::Refusal;
 use ostler_core::step::Step;
+use ostler_core::warning::Warning;
 use serde::Serialize;
 
 /// What `ostler plan -o json` prints.
@@ -31,6 +32,15 @@ pub struct PlanDocument<'a> {
     irreconcilable: &'a [Change],
     steps: &'a [Step],
     left_alone: &'a [LeftAlone],
+    warnings: Vec<Caution<'a>>,
+}
+
+/// What is worth knowing, as a value and in words.
+#[derive(Debug, Serialize)]
+struct Caution<'a> {
+    #[serde(flatten)]
+    warning: &'a Warning,
+    message: String,
 }
 
 /// Why one change causes what it causes.
@@ -75,6 +85,7 @@ impl<'a> PlanDocument<'a> {
             irreconcilable: &assessment.irreconcilable,
             steps: plan.map(|plan| plan.steps.as_slice()).unwrap_or_default(),
             left_alone: plan.map(|plan| plan.left_alone.as_slice()).unwrap_or_default(),
+            warnings: assessment.warnings.iter().map(caution).collect(),
         }
     }
 
@@ -97,8 +108,13 @@ impl<'a> PlanDocument<'a> {
             irreconcilable: &[],
             steps: &[],
             left_alone: &[],
+            warnings: Vec::new(),
         }
     }
+}
+
+fn caution(warning: &Warning) -> Caution<'_> {
+    Caution { warning, message: warning.message() }
 }
 
 fn explanation(cause: &Cause) -> Explanation<'_> {

@@ -9,6 +9,7 @@ use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
 use ostler_core::plan::{Assessment, Exemption, LeftAlone, Plan};
 use ostler_core::refusal::Refusal;
+use ostler_core::warning::Warning;
 
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, printable, sign_style, styled};
 use super::table::Table;
@@ -17,6 +18,7 @@ use super::{contents, excerpt, phrase};
 /// What `ostler plan` says.
 pub fn plan(observed: &Observed, desired: &Desired, assessment: &Assessment, show_contents: bool) -> String {
     let mut text = title("Plan", &observed.current, &desired.target);
+    text.push_str(&warnings(&assessment.warnings));
     match &assessment.verdict {
         Ok(plan) => text.push_str(&planned(plan, matches!(desired.rules, Rules::FirstBoot))),
         Err(refusal) => text.push_str(&refused(refusal, assessment)),
@@ -29,6 +31,12 @@ pub fn plan(observed: &Observed, desired: &Desired, assessment: &Assessment, sho
         let _ = write!(text, "\n{}\n{}", styled(HEADING, heading), entries(&assessment.irreconcilable));
     }
     text
+}
+
+fn warnings(warnings: &[Warning]) -> String {
+    let line = |warning: &Warning| format!("{} {}\n", styled(CAUTION, "Warning:"), printable(&warning.message()));
+    let text: String = warnings.iter().map(line).collect();
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// What is said of a target that cannot even be parsed.

@@ -42,7 +42,7 @@ fn only_fields_that_a_notice_has_are_put_into_an_explanation() {
         ["UpdateWanted", "Superseded", "Refused", "Held", "UpdateBegun", "Applied", "Timed", "Restarted", "Proven"]
             .into_iter()
             .chain(["GivenUp", "Failed", "Recovered", "Done", "BaseKept"])
-            .chain(["DriftWatched", "DriftFound", "DriftRepaired", "DriftFought", "DriftGone", "TakenOver"])
+            .chain(["DriftWatched", "DriftFound", "DriftRepaired", "DriftFought", "DriftGone", "TakenOver", "ConfigDoubtful"])
             .any(|other| other == name)
     };
     for ((name, _), (_, header, body)) in Notice::IDS.iter().zip(entries(&text)) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ostler_core::bootstrap::{self, Bootstrap};
 use ostler_core::document;
 use ostler_core::drift::Difference;
+use ostler_core::ignition::Invalid;
 use ostler_core::machine_config::set_built_image;
 use ostler_core::os::behind::Behind;
 use ostler_core::os::state::OsState;
@@ -178,10 +179,14 @@ impl<D: Disk> Machine<'_, D> {
     /// machine was installed.
     fn restore_record(&self, order: TakeOver, course: &mut Course) -> Result<(), Trouble> {
         let current = match (observe::current(self.disk), order.config) {
-            (Err(Trouble::Record { .. }), Some(config)) => {
+            (Err(trouble @ Trouble::Record { .. }), Some(config)) => {
+                let config = Recorded::from_document(config.open())?;
+                if config.config.validity == Err(Invalid::Empty) {
+                    return Err(trouble);
+                }
                 course.restored = true;
                 course.done.push("its record could not be read, and was made anew".to_owned());
-                Recorded::from_document(config.open())?
+                config
             }
             (current, _) => current?,
         };

@@ -17,6 +17,7 @@ mod volumes;
 
 use ignition_config::v3_6 as spec;
 
+use super::ParseError;
 use report::{MOST, Place, Report};
 
 /// One thing wrong with a config.
@@ -32,6 +33,9 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
+    /// There is none.
+    #[error("{}", ParseError::Empty)]
+    Empty,
     /// Ignition would refuse it.
     #[error("invalid ignition V3 config found: {}", describe(.0))]
     Ignition(Vec<Problem>),

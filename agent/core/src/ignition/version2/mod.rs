@@ -18,6 +18,7 @@ use serde_json::Value;
 
 pub use error::ConversionError;
 use release::Release;
+pub(super) use release::unknown_keys;
 
 /// Converts a config whose `ignition.version` is 2.0.0, 2.1.0 or 2.2.0.
 pub(super) fn upgrade(config: &Value) -> Result<spec::Config, ConversionError> {

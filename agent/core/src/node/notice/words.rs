@@ -26,6 +26,7 @@ impl Notice {
             | Self::KubeletUnwell { .. }
             | Self::PrefetchFailed { .. }
             | Self::CredentialsAwaited { .. }
+            | Self::ConfigDoubtful { .. }
             | Self::RivalFound { .. } => Weight::Warning,
             Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } | Self::DutyRefused { .. } => {
                 Weight::Failure
@@ -83,6 +84,7 @@ impl Notice {
             | Self::DriftRepaired { config, .. }
             | Self::DriftFought { config, .. }
             | Self::DriftGone { config }
+            | Self::ConfigDoubtful { config, .. }
             | Self::TakenOver { config, .. } => Some(config),
             _ => None,
         }
@@ -166,6 +168,7 @@ impl Notice {
             Self::CredentialsAwaited { reason } => {
                 format!("there is no way into the cluster yet, the node goes on by itself and asks again: {reason}")
             }
+            Self::ConfigDoubtful { config, words } => format!("update to {config}, before it begins: {words}"),
             Self::TerminationPostponed => "asked to end in the middle of a change; ending after it".to_owned(),
             Self::FinalizationFailed { words } => {
                 format!("the operating system that was staged before the restart was not finished: {words}")

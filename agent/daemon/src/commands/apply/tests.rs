@@ -109,6 +109,14 @@ fn only_a_clear_yes_changes_the_machine() {
 }
 
 #[test]
+fn a_person_is_asked_with_the_warnings_in_view() {
+    let current = Reply::Observed(observation(Some(one_file("rendered-worker-1", "x"))));
+    let (played, _) = run(person("n\n"), ASK, &document("99-part", json!({})), vec![current, checked()]);
+    assert!(played.stdout.contains("Warning: 99-part is not a rendered MachineConfig"), "{}", played.stdout);
+    assert!(played.stderr.contains("\nApply in spite of the warnings? [y/N] "), "{}", played.stderr);
+}
+
+#[test]
 fn without_a_terminal_yes_has_to_be_given() {
     for scene in [SCRIPT, PROGRAM] {
         let (played, asks) = run(scene, ASK, &one_file("a", "x"), vec![observed(false), checked(), applied()]);
