@@ -9,6 +9,7 @@ mod estate;
 mod sandbox;
 
 use std::fs;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
@@ -198,19 +199,23 @@ fn a_node_that_differs_is_not_handed_back_before_it_is_put_right() {
     node.handed_back("rendered-1", &[(QUIET, "one")]);
 }
 
-/// A process that looks like a machine-config-daemon, shown to the node through its own `/proc`.
+/// A process that is shown to the node, through its own `/proc`, as the machine-config-daemon of root's.
 struct Rival(Child);
 
 impl Rival {
     fn start(node: &Node) -> Self {
-        let program = node.sandbox.outside().join("machine-config-daemon");
-        fs::copy("/bin/sleep", &program).unwrap();
-        let child = Command::new(&program).arg("600").spawn().unwrap();
+        Self::shown(node, "/run/bin/machine-config-daemon", 0)
+    }
+
+    /// One that is called by the daemon's name, whatever it runs and whoever it is of.
+    fn shown(node: &Node, program: &str, user: u32) -> Self {
+        let child = Command::new("/bin/sleep").arg0("machine-config-daemon").arg("600").spawn().unwrap();
         let rival = Self(child);
         let own = PathBuf::from(format!("/proc/{}", rival.0.id()));
         let shown = node.sandbox.path(&own.to_string_lossy());
         fs::create_dir_all(&shown).unwrap();
-        std::os::unix::fs::symlink(fs::read_link(own.join("exe")).unwrap(), shown.join("exe")).unwrap();
+        std::os::unix::fs::symlink(program, shown.join("exe")).unwrap();
+        fs::write(shown.join("status"), format!("Name:\tx\nUid:\t{user}\t{user}\t{user}\t{user}\n")).unwrap();
         for name in ["cmdline", "stat"] {
             fs::write(shown.join(name), fs::read(own.join(name)).unwrap()).unwrap();
         }
@@ -221,6 +226,21 @@ impl Rival {
         fs::remove_dir_all(node.sandbox.path(&format!("/proc/{}", self.0.id()))).unwrap();
         self.0.kill().unwrap();
         self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_process_that_only_bears_the_daemons_name_stops_nobody() {
+    for (program, user) in [("/usr/bin/sleep", 65534), ("/usr/bin/sleep", 0), ("/run/bin/machine-config-daemon", 1000)]
+    {
+        let node = Node::new();
+        estate::settled(&node.sandbox, "rendered-1", &[(QUIET, "one")]);
+        node.want("rendered-2", &[(QUIET, "two")]);
+        let rival = Rival::shown(&node, program, user);
+        let (answer, text) = (node.once(), node.text(QUIET));
+        rival.leave(&node);
+        assert_eq!(answer.code, Some(0), "{program} of {user}: {answer}");
+        assert_eq!(text.as_deref(), Some("two"), "{program} of {user}");
     }
 }
 

@@ -7,6 +7,8 @@ mod access;
 mod answer;
 #[path = "live/certificates.rs"]
 mod certificates;
+#[path = "live/conflicting.rs"]
+mod conflicting;
 #[path = "container/mod.rs"]
 mod container;
 #[path = "live/drift.rs"]
