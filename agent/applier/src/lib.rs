@@ -4,6 +4,7 @@
 //! be asked for is `ostler_core::protocol`'s.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod bootloader;
 mod certificates;
 mod credentials;
@@ -23,6 +24,9 @@ mod stop;
 pub mod sysroot;
 mod turn;
 
+use std::io::Write as _;
+use std::path::Path;
+
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::transaction::Progress;
 
@@ -36,6 +40,16 @@ pub trait Work {
     /// Carries out one request to its end and answers it. Progress is told while it lasts, and may reach nobody. What can
     /// be taken up again later may end when the answer is not `wanted` any more: the peer has left, or it is time to stop.
     fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply;
+
+    /// The socket of the journal that changes are written to; none for work that is not about this machine.
+    fn journal(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// Writes a line to standard error, which systemd keeps. A log that is gone is no reason to stop.
+pub fn log(line: &dyn std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "ostler-applier: {line}");
 }
 
 /// An answer that the machine had no part in.

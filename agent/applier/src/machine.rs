@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use crate::os::LiveOs;
 use crate::sysroot::Libostree;
-use crate::{Work, bootloader, certificates, credentials, nics, pin, restart, rival, turn};
+use crate::{Work, audit, bootloader, certificates, credentials, nics, pin, restart, rival, turn};
 
 /// One call to systemd, which answers at once or not at all.
 pub(crate) const CALL: Duration = Duration::from_secs(30);
@@ -320,6 +320,10 @@ fn finished(
 impl Work for Machine {
     fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply {
         self.answer(request, progress, wanted).unwrap_or_else(|Refused(failure)| Reply::Failed(failure))
+    }
+
+    fn journal(&self) -> Option<&Path> {
+        self.live.then(|| Path::new(audit::JOURNAL))
     }
 }
 

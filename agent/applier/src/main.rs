@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::error::Error;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser};
 use ostler_applier::machine::Machine;
 use ostler_applier::sysroot::Change;
-use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_systemd, outlive_the_terminal, panics};
+use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_systemd, log, outlive_the_terminal, panics};
 
 /// The root half of the Ostler node agent; "ostler" starts it when there is work
 #[derive(Debug, Parser)]
@@ -98,9 +97,4 @@ fn directory_of(given: &Path) -> Result<(PathBuf, bool), String> {
 fn causes(error: &dyn Error) -> String {
     let lines = std::iter::successors(Some(error), |&error| error.source()).map(ToString::to_string);
     lines.collect::<Vec<_>>().join(": ")
-}
-
-fn log(line: &str) {
-    // A log that is gone is no reason to stop.
-    let _ = writeln!(std::io::stderr(), "ostler-applier: {line}");
 }

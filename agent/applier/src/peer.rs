@@ -10,8 +10,12 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use nix::unistd::{getppid, getuid};
 use ostler_core::protocol::FrameError;
+use ostler_core::protocol::audit::Asker;
 
+use crate::audit;
 use crate::incoming::Incoming;
 use crate::stop::Stop;
 
@@ -75,6 +79,7 @@ pub(crate) enum Received {
 pub struct Peer {
     input: OwnedFd,
     output: OwnedFd,
+    asker: Asker,
 }
 
 /// What a pipe takes without blocking once it says that it is writable.
@@ -86,7 +91,9 @@ impl Peer {
     /// A peer at the other end of a socket.
     pub fn of_socket(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { input: socket.try_clone()?.into(), output: socket.into() })
+        let peer = getsockopt(&socket, PeerCredentials)?;
+        let asker = audit::asker(peer.pid(), peer.uid());
+        Ok(Self { input: socket.try_clone()?.into(), output: socket.into(), asker })
     }
 
     /// The peer at standard input and output, which from then on are nothing and the log: whatever else this process
@@ -96,7 +103,14 @@ impl Peer {
         let output = io::stdout().as_fd().try_clone_to_owned()?;
         nix::unistd::dup2_stdin(std::fs::File::open("/dev/null")?)?;
         nix::unistd::dup2_stdout(io::stderr())?;
-        Ok(Self { input, output })
+        // The command that started us.
+        let asker = audit::asker(getppid().as_raw(), getuid().as_raw());
+        Ok(Self { input, output, asker })
+    }
+
+    /// The process at the other side.
+    pub(crate) const fn asker(&self) -> &Asker {
+        &self.asker
     }
 
     /// Waits for a frame to begin, then takes all of it.

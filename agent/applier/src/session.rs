@@ -4,11 +4,13 @@
 //! again.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use ostler_core::protocol::{Class, Failure, Hello, Reply, Request, VERSION, decode, encode};
 use ostler_core::transaction::Progress;
 
+use crate::audit::Audit;
 use crate::peer::{Limits, Peer, Received, WireError};
 use crate::stop::Stop;
 use crate::{Work, failed, panics};
@@ -117,7 +119,12 @@ impl Session<'_> {
                 lost = self.tell(progress).err();
             }
         };
+        let journal = work.journal().map(Path::to_owned);
+        let audit = Audit::begin(journal.as_deref(), &request, peer.asker());
         let reply = panics::contain(|| work.handle(request, &mut told, &wanted));
+        if let Some(audit) = audit {
+            audit.end(reply.as_ref());
+        }
         if let Some(error) = lost {
             return Err(Ending::Lost(error));
         }

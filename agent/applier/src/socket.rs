@@ -276,6 +276,5 @@ fn is_passing(error: &io::Error) -> bool {
 }
 
 fn log(what: &dyn Display) {
-    // A log that is gone is no reason to stop.
-    let _ = writeln!(io::stderr(), "ostler-applier: a connection ended: {what}");
+    crate::log(&format!("a connection ended: {what}"));
 }

@@ -3,6 +3,7 @@
 //! Owns the messages and how they are framed. Refuses to move bytes: each half reads and writes by itself. Neither the
 //! root directory nor any command is part of a message; what can be asked for is this closed list.
 
+pub mod audit;
 mod frame;
 mod sealed;
 
@@ -129,7 +130,76 @@ pub enum Request {
     Pin(pinned::Order),
 }
 
+/// One list for both, so that no request is without a name and none is missing where all are wanted.
+macro_rules! names {
+    ($($variant:ident: $name:literal,)*) => {
+        impl Request {
+            /// The names of all requests.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// What it is called in messages and logs.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $name,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    Observe: "observe",
+    Check: "check",
+    Apply: "apply",
+    Recover: "recover",
+    Rollback: "rollback",
+    Withdraw: "withdraw",
+    Confirm: "confirm",
+    GiveUp: "giveUp",
+    KeepBase: "keepBase",
+    PersistNics: "persistNics",
+    Reboot: "reboot",
+    Bootloader: "bootloader",
+    Status: "status",
+    Credentials: "credentials",
+    TakeOver: "takeOver",
+    HandBack: "handBack",
+    FirstBoot: "firstBoot",
+    Drift: "drift",
+    Repair: "repair",
+    Certificates: "certificates",
+    Rebootstrap: "rebootstrap",
+    Pin: "pin",
+}
+
 impl Request {
+    /// The configuration that it brings, where it brings one.
+    pub const fn config(&self) -> Option<&Sealed> {
+        match self {
+            Self::Check(change) | Self::Apply(change) => Some(&change.target),
+            Self::KeepBase { config } => Some(config),
+            Self::TakeOver(order) => order.config.as_ref(),
+            Self::Observe
+            | Self::Recover
+            | Self::Rollback { .. }
+            | Self::Withdraw
+            | Self::Confirm
+            | Self::GiveUp { .. }
+            | Self::PersistNics
+            | Self::Reboot { .. }
+            | Self::Bootloader { .. }
+            | Self::Status
+            | Self::Credentials
+            | Self::HandBack { .. }
+            | Self::FirstBoot { .. }
+            | Self::Drift
+            | Self::Repair { .. }
+            | Self::Certificates { .. }
+            | Self::Rebootstrap
+            | Self::Pin(_) => None,
+        }
+    }
+
     /// Whether the machine, or what is recorded of it, may be another afterwards. What is not known to only look does.
     pub const fn changes(&self) -> bool {
         !matches!(

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::secret::Secret;
 
-/// A JSON document with secrets in it. Serialising it is sending it to the other half, and nothing else.
+/// A JSON document with secrets in it. Serialising it is sending it to the other half or taking its digest, and nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sealed(Secret<Value>);
 
@@ -13,6 +13,11 @@ impl Sealed {
     /// Seals a document.
     pub const fn new(document: Value) -> Self {
         Self(Secret::new(document))
+    }
+
+    /// The name of the object in it, which is no secret.
+    pub fn name(&self) -> Option<&str> {
+        self.0.expose().pointer("/metadata/name").and_then(Value::as_str)
     }
 
     /// The document.

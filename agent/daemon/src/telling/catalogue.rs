@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ostler_core::node::Notice;
+use ostler_core::protocol::audit;
 
 fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../units/usr/lib/systemd/catalog/ostler.catalog")
@@ -20,12 +21,17 @@ fn entries(text: &str) -> Vec<(&str, BTreeMap<&str, &str>, &str)> {
     text.split("\n-- ").skip(1).map(entry).collect()
 }
 
+/// Of both halves, in the catalogue's order.
+fn ids() -> Vec<&'static str> {
+    Notice::IDS.iter().chain(&audit::IDS).map(|(_, id)| *id).collect()
+}
+
 #[test]
 fn every_notice_is_explained_once_and_nothing_else_is() {
     let text = std::fs::read_to_string(path()).unwrap();
     let entries = entries(&text);
     let explained: Vec<_> = entries.iter().map(|(id, ..)| *id).collect();
-    assert_eq!(explained, Notice::IDS.iter().map(|(_, id)| *id).collect::<Vec<_>>());
+    assert_eq!(explained, ids());
     for (id, header, body) in entries {
         assert_eq!(header["Defined-By"], "Ostler", "{id}");
         assert!(!header["Subject"].is_empty() && body.len() > 80, "{id} is not explained");
@@ -42,7 +48,15 @@ fn only_fields_that_a_notice_has_are_put_into_an_explanation() {
         ["UpdateWanted", "Superseded", "Refused", "Held", "UpdateBegun", "Applied", "Timed", "Restarted", "Proven"]
             .into_iter()
             .chain(["GivenUp", "Failed", "Recovered", "Done", "BaseKept"])
-            .chain(["DriftWatched", "DriftFound", "DriftRepaired", "DriftFought", "DriftGone", "TakenOver", "ConfigDoubtful"])
+            .chain([
+                "DriftWatched",
+                "DriftFound",
+                "DriftRepaired",
+                "DriftFought",
+                "DriftGone",
+                "TakenOver",
+                "ConfigDoubtful",
+            ])
             .any(|other| other == name)
     };
     for ((name, _), (_, header, body)) in Notice::IDS.iter().zip(entries(&text)) {
@@ -68,7 +82,7 @@ fn systemd_can_read_the_catalogue() {
     assert!(updated.status.success() && updated.stderr.is_empty(), "{updated:?}");
     let listed = String::from_utf8(journalctl("--list-catalog").unwrap().stdout).unwrap();
     let mut found: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    let mut wanted: Vec<_> = Notice::IDS.iter().map(|(_, id)| *id).collect();
+    let mut wanted = ids();
     found.sort_unstable();
     wanted.sort_unstable();
     assert_eq!(found, wanted);
