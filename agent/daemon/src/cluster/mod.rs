@@ -7,7 +7,7 @@ mod access;
 mod connect;
 mod credentials;
 #[cfg(test)]
-mod double;
+pub mod double;
 mod error;
 mod events;
 mod gates;

@@ -7,7 +7,6 @@ use ostler_core::step::Step;
 use ostler_core::transaction::{Ending, Finished};
 
 use super::root_half::joined;
-use super::signals::Signal;
 use super::worker::Worker;
 
 /// What came of a decision.
@@ -34,8 +33,8 @@ fn lost(error: &Error) -> Failure {
 }
 
 impl Worker {
-    /// Puts a question to the root half. Meanwhile changes are heard, the service manager is kept informed, and being told
-    /// to end is remembered.
+    /// Puts a question to the root half. Meanwhile changes are heard, the service manager is kept informed, and every
+    /// reason to turn again is kept for the end of the turn.
     pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
         let changes = is_change(&request);
         let mut asking = self.root.ask(request);
@@ -53,13 +52,13 @@ impl Worker {
                 }
                 change = self.outside.change() => {
                     self.teller.heard(&change);
-                    let _ = self.known.take(change);
+                    self.pending = self.known.take(change).or(self.pending.take());
                 }
                 word = self.duties.word() => {
-                    let _ = self.hear(word);
+                    self.pending = self.hear(word).or(self.pending.take());
                 }
-                signal = self.signals.next() => {
-                    if changes && signal == Signal::End {
+                () = self.signals.end() => {
+                    if changes {
                         self.tell(&Notice::TerminationPostponed);
                     }
                 }

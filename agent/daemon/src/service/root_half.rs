@@ -20,6 +20,9 @@ use crate::cluster::Keeper;
 #[derive(Clone, Debug)]
 pub struct RootHalf {
     root: Option<PathBuf>,
+    /// Where a test answers instead.
+    #[cfg(test)]
+    double: Option<tokio::sync::mpsc::UnboundedSender<tests::Question>>,
 }
 
 /// A question that was put.
@@ -72,7 +75,11 @@ impl Asking {
 impl RootHalf {
     /// The root half of this machine, or of a root directory.
     pub const fn new(root: Option<PathBuf>) -> Self {
-        Self { root }
+        Self {
+            root,
+            #[cfg(test)]
+            double: None,
+        }
     }
 
     /// Where the machine's files are.
@@ -82,6 +89,10 @@ impl RootHalf {
 
     /// Puts a question.
     pub fn ask(&self, request: Request) -> Asking {
+        #[cfg(test)]
+        if let Some(double) = &self.double {
+            return tests::put(double, request);
+        }
         let root = self.root.clone();
         let (tell, progress) = watch::channel(None);
         let line = Arc::new(Mutex::new(Waiting::default()));
@@ -123,4 +134,30 @@ impl Keeper for RootHalf {
 /// The answer of a question whose thread has ended.
 pub fn joined(ended: Result<Result<Reply>, JoinError>) -> Result<Reply> {
     ended.unwrap_or_else(|_| Err(anyhow!("the thread that asked the applier ended")))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+
+    /// A request as it reached the applier, to be answered by the test.
+    #[derive(Debug)]
+    pub struct Question {
+        pub request: Request,
+        pub answer: oneshot::Sender<Reply>,
+    }
+
+    /// An applier whose answers are given by the test.
+    pub fn double() -> (RootHalf, mpsc::UnboundedReceiver<Question>) {
+        let (put, asked) = mpsc::unbounded_channel();
+        (RootHalf { root: None, double: Some(put) }, asked)
+    }
+
+    pub(super) fn put(double: &mpsc::UnboundedSender<Question>, request: Request) -> Asking {
+        let (answer, answered) = oneshot::channel();
+        drop(double.send(Question { request, answer }));
+        Asking::of(tokio::spawn(async move { Ok(answered.await?) }), watch::channel(None).1)
+    }
 }

@@ -1,6 +1,7 @@
 //! What the service manager and people say by signal.
 
 use anyhow::{Context, Result};
+use futures_util::FutureExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What was said.
@@ -29,22 +30,32 @@ impl Signals {
         Ok(Self { end, interrupt, look: listen(SignalKind::hangup())?, told_to_end: false })
     }
 
-    /// The next one; may be given up and taken up again.
+    /// The next one; cancel safe.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
-            _ = self.end.recv() => self.ending(),
-            _ = self.interrupt.recv() => self.ending(),
+            () = either(&mut self.end, &mut self.interrupt) => {
+                self.told_to_end = true;
+                Signal::End
+            }
             _ = self.look.recv() => Signal::Look,
         }
     }
 
-    const fn ending(&mut self) -> Signal {
+    /// Returns when the agent is told to end; cancel safe. SIGHUP stays pending for [`Self::next`] meanwhile.
+    pub async fn end(&mut self) {
+        either(&mut self.end, &mut self.interrupt).await;
         self.told_to_end = true;
-        Signal::End
     }
 
-    /// Whether it was ever said to end.
-    pub const fn told_to_end(&self) -> bool {
-        self.told_to_end
+    /// Whether the agent was ever told to end, also by a signal that nobody has waited for yet.
+    pub fn told_to_end(&mut self) -> bool {
+        self.told_to_end || self.end().now_or_never().is_some()
+    }
+}
+
+async fn either(one: &mut tokio::signal::unix::Signal, other: &mut tokio::signal::unix::Signal) {
+    tokio::select! {
+        _ = one.recv() => {}
+        _ = other.recv() => {}
     }
 }

@@ -17,7 +17,7 @@ use super::acting::Done;
 use super::clock::Clock;
 use super::ending::{Ending, after_once, when_told};
 use super::health::Health;
-use super::known::Known;
+use super::known::{Grounds, Known};
 use super::outlook::{self, Look};
 use super::outside::Outside;
 use super::report::Report;
@@ -87,6 +87,8 @@ pub struct Worker {
     pub(super) unpublished: u32,
     /// When to turn without another reason, and what for.
     alarm: Option<(Instant, &'static str)>,
+    /// The newest reason to turn that was heard in the middle of a turn, after its decision.
+    pub(super) pending: Option<String>,
     pub(super) last: Option<Decision>,
     /// The other agent that was found, and told of, last.
     pub(super) rival: Option<Rival>,
@@ -136,6 +138,7 @@ impl Worker {
             failures: 0,
             unpublished: 0,
             alarm: None,
+            pending: None,
             last: None,
             rival: None,
         }
@@ -175,6 +178,9 @@ impl Worker {
 
     /// Waits until there is a reason to turn; none when the agent is to end.
     async fn reason(&mut self) -> Option<String> {
+        if let Some(reason) = self.pending.take() {
+            return Some(reason);
+        }
         loop {
             self.show();
             let alarm = self.alarm;
@@ -224,6 +230,8 @@ impl Worker {
             let observed = self.observe().await;
             if observed.is_ok() {
                 self.persist_nics().await;
+                // The decision below rests on all that was heard so far.
+                self.pending = None;
             }
             let grounds = self.known.grounds();
             let decision = match observed {
@@ -243,11 +251,10 @@ impl Worker {
                 self.teller.ready();
             }
             match self.act(&decision).await {
-                // What was heard since, of the watches or in the answer to what was written, is not heard again.
-                Done::Waiting if self.known.grounds() != grounds => {
-                    "something changed meanwhile".clone_into(&mut why);
-                }
-                Done::Waiting => return self.wait(decision),
+                Done::Waiting => match self.heard_since(&grounds) {
+                    Some(reason) => why = reason,
+                    None => return self.wait(decision),
+                },
                 Done::Acted(what) => {
                     self.acted(&decision.next);
                     why = what;
@@ -260,6 +267,12 @@ impl Worker {
             }
         }
         self.retry("the node did not come to rest", "looking again")
+    }
+
+    /// Why to decide again: a change that came since the decision, or the answer to a write, is not reported once more.
+    fn heard_since(&mut self, grounds: &Grounds) -> Option<String> {
+        let answered = self.known.grounds() != *grounds;
+        self.pending.take().or_else(|| answered.then(|| "the API's answer differs from what was known".to_owned()))
     }
 
     /// That an update could be looked at says nothing of what was found.
@@ -392,3 +405,6 @@ async fn sleep_until(at: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The loop, with a test in the place of the applier: no reason to turn is lost that comes in the middle of a turn.
+
+use nix::sys::signal::{Signal as Kind, raise};
+use ostler_core::node::duties::{Course, Pinned};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::yield_now;
+
+use super::super::blank_account;
+use super::super::root_half::tests::{Question, double};
+use super::*;
+use crate::account::Account;
+use crate::cluster::Change;
+use crate::cluster::double::{self, Double};
+use crate::duty::{State, Word};
+use crate::telling::manager::Manager;
+
+/// More than a busy machine takes; only a failing test waits for so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The agent's surroundings, which the test plays.
+struct Surroundings {
+    questions: UnboundedReceiver<Question>,
+    changes: UnboundedSender<Change>,
+    words: UnboundedSender<Word>,
+    account: watch::Receiver<Account>,
+}
+
+impl Surroundings {
+    /// The applier is asked for the machine's state, as in the beginning of each turn.
+    async fn asked(&mut self) -> Question {
+        let question = tokio::time::timeout(PATIENCE, self.questions.recv()).await;
+        let question = question.expect("the agent did not turn").unwrap();
+        assert_eq!(question.request, Request::Status);
+        question
+    }
+
+    async fn turned(&mut self, reason: &str) {
+        let turn = tokio::time::timeout(PATIENCE, self.account.wait_for(|account| account.reason == reason));
+        let told = turn.await.map(drop);
+        assert!(told.is_ok(), "the last turn was because {:?}, not because {reason:?}", self.account.borrow().reason);
+    }
+}
+
+/// An agent of a cluster that has said nothing of the node yet.
+async fn agent() -> (Worker, Surroundings) {
+    let (changes, heard) = unbounded_channel();
+    let heard = futures_util::stream::unfold(heard, |mut heard| async { Some((heard.recv().await?, heard)) });
+    let client = Double::new(|_| double::Reply::Refused).cluster().await;
+    let (root, questions) = double();
+    let (account, told) = watch::channel(blank_account("worker-0"));
+    let (words, mut said) = unbounded_channel();
+    let mut duties = Duties::new();
+    duties.begin(|post| async move {
+        while let Some(word) = said.recv().await {
+            post.say(word).await;
+        }
+    });
+    let worker = Worker::new(Parts {
+        outside: Outside::Cluster { client, changes: Box::pin(heard) },
+        root,
+        teller: Teller::new("worker-0", Manager::default(), std::sync::Arc::default(), account),
+        signals: Signals::listen().unwrap(),
+        known: Known::default(),
+        health: Health { kubelet: None, systemd: false },
+        duties,
+        manner: Manner { once: false, restarts: false, prove_within: PATIENCE },
+    });
+    (worker, Surroundings { questions, changes, words, account: told })
+}
+
+/// Long enough for every task of this thread to take in what it was sent.
+async fn settle() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
+}
+
+fn status() -> Reply {
+    Reply::Status(Box::default())
+}
+
+fn failed() -> Reply {
+    let reasons = vec!["busy".to_owned()];
+    Reply::Failed(Failure { class: Class::Transient, reasons, remedy: None, unchanged: true })
+}
+
+/// A signal reaches every listener of the process: one test at a time.
+static SIGNALS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+#[tokio::test]
+async fn a_signal_in_the_middle_of_a_turn_is_obeyed_after_it() {
+    let _alone = SIGNALS.lock().await;
+    let mut hangups = signal(SignalKind::hangup()).unwrap();
+    let mut ends = signal(SignalKind::terminate()).unwrap();
+    let mut unheard = Signals::listen().unwrap();
+    let (worker, mut around) = agent().await;
+    let script = async {
+        for _ in 0..2 {
+            let question = around.asked().await;
+            raise(Kind::SIGHUP).unwrap();
+            hangups.recv().await;
+            settle().await;
+            question.answer.send(status()).unwrap();
+        }
+        let question = around.asked().await;
+        question.answer.send(failed()).unwrap();
+        // A failure does not hide the reason either.
+        around.turned("somebody asked to look again").await;
+        let question = around.asked().await;
+        raise(Kind::SIGTERM).unwrap();
+        ends.recv().await;
+        settle().await;
+        question.answer.send(status()).unwrap();
+    };
+    let (ending, ()) = tokio::join!(worker.work(), script);
+    assert_eq!(ending, Ending::Told);
+    assert!(unheard.told_to_end(), "a signal that nobody has waited for yet counts");
+}
+
+#[tokio::test]
+async fn what_is_heard_while_a_request_fails_is_no_less_a_reason_to_turn() {
+    let _alone = SIGNALS.lock().await;
+    let object = || serde_json::from_value(double::report(1, "a")).unwrap();
+    let change = |around: &Surroundings| around.changes.send(Change::MachineConfigNode(Some(object()))).unwrap();
+    let back = |around: &Surroundings| around.changes.send(Change::Back).unwrap();
+    let word = |around: &Surroundings| {
+        let pinned = Pinned { course: Course::Pulling, ..Pinned::default() };
+        around.words.send(Word { state: Some(State::Pinned(pinned)), notices: Vec::new() }).unwrap();
+    };
+    type Event<'a> = &'a dyn Fn(&Surroundings);
+    let cases: [(Event<'_>, &str); 3] = [
+        (&change, "the MachineConfigNode changed"),
+        (&back, "the cluster answers"),
+        (&word, "the pinned images got further"),
+    ];
+    for (happens, reason) in cases {
+        let (worker, mut around) = agent().await;
+        let script = async {
+            let question = around.asked().await;
+            happens(&around);
+            settle().await;
+            question.answer.send(failed()).unwrap();
+            let question = around.asked().await;
+            question.answer.send(status()).unwrap();
+            around.turned(reason).await;
+        };
+        tokio::select! {
+            _ = worker.work() => panic!("the agent ended"),
+            () = script => {}
+        }
+    }
+}
