@@ -18,14 +18,15 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 pub use site::{Site, need, or_skip, succeed};
 pub use sysroot::{Sysroot, plant};
 
 const BOOT: &str = include_str!("boot.sh");
 /// How long a boot or a shutdown may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// What is installed with `ostler`.
 const SHIPPED: &str = "../../units/usr";
 /// Where the package has the programs, which are in `/opt/ostler` here.
@@ -150,6 +151,17 @@ impl Booted {
     /// What a command in it prints; fails if that does not succeed.
     pub fn run(&self, program: &str, arguments: &[&str]) -> String {
         site::succeed(self.enter(program).args(arguments))
+    }
+
+    /// Sends a signal to every process in it whose name contains `name`; fails if there is none.
+    pub fn signal(&self, name: &str, signal: Signal) {
+        let named = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.contains(name));
+        let pids: Vec<_> = processes(&self.on().cgroup).into_iter().filter(named).collect();
+        assert!(!pids.is_empty(), "no process is called {name}");
+        for pid in pids {
+            // One that has ended meanwhile needs no signal.
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
     }
 
     /// Which boot this is, as the machine knows it.
@@ -280,6 +292,14 @@ impl Drop for Power {
         let _ = self.launcher.wait();
         site::remove_cgroup(&self.cgroup);
     }
+}
+
+/// The processes of a control group and of those below it.
+fn processes(cgroup: &Path) -> Vec<i32> {
+    let listed = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    let below = fs::read_dir(cgroup).into_iter().flatten().flatten().map(|entry| entry.path());
+    let own = listed.lines().filter_map(|pid| pid.parse().ok());
+    own.chain(below.filter(|path| path.is_dir()).flat_map(|path| processes(&path))).collect()
 }
 
 /// Waits for something, and fails if it does not come.

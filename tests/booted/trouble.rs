@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::booted::wait_until;
@@ -197,7 +198,7 @@ fn an_agent_that_is_killed_while_rpm_ostree_works_cancels_what_it_left_and_begin
     node.write("var/target.json", &node.new_config().to_string());
     let mut running = node.start(&["apply", "--to", "/var/target.json", "--yes"]);
     wait_until("the daemon hangs", || !node.machine.path("run/standins/faults.json").exists());
-    node.machine.run("pkill", &["-KILL", "ostler"]);
+    node.machine.signal("ostler", Signal::SIGKILL);
     running.wait().unwrap();
     let answer = node.ostler(&["recover", "-o", "json"]).exits(0).json();
     assert_eq!(answer["result"], "awaitsReboot", "{answer:#}");
@@ -218,13 +219,13 @@ fn an_agent_that_is_killed_while_bootc_works_finds_its_work_again() {
     };
     wait_until("bootc is at work", || is_active(&node));
     let began = Instant::now();
-    node.machine.run("pkill", &["-KILL", "ostler"]);
+    node.machine.signal("ostler", Signal::SIGKILL);
     running.wait().unwrap();
     assert!(is_active(&node), "bootc has gone with its agent");
     node.write("run/go", "");
     let answer = node.ostler(&["recover", "-o", "json"]).exits(0).json();
     assert_eq!(answer["result"], "awaitsReboot", "{answer:#}");
-    assert!(began.elapsed() < Duration::from_secs(60));
+    assert!(began.elapsed() < Duration::from_secs(180));
     let journal = node.machine.journal(&["--unit=ostler-bootc-switch.service"]);
     let starts = journal.lines().filter(|line| line.contains(": Starting ostler-bootc-switch")).count();
     assert_eq!(starts, 1, "bootc was started again:\n{journal}");

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::node::{DRIVERS, Driver, Node};
@@ -197,7 +198,7 @@ fn a_restart_waits_for_whoever_holds_it_up() {
     assert!(node.machine.is_on());
     holder.kill().unwrap();
     holder.wait().unwrap();
-    node.machine.run("pkill", &["sleep"]);
+    node.machine.signal("sleep", Signal::SIGTERM);
     node.restart();
     node.ostler(&["recover"]).exits(0);
     assert_eq!(node.end(), "new");

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const BOOT: &str = include_str!("boot.sh");
 const LAUNCH: &str = "echo $$ > \"$1/cgroup.procs\" && exec setpriv --pdeathsig KILL \
     unshare -m -p -i -u -n -C -f --kill-child --propagation private sh -c \"$2\" boot \"$3\" \"$4\"";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Machines of one process differ by this in their names.
 static BOOTED: AtomicU32 = AtomicU32::new(0);
@@ -110,9 +110,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         // The first process of a pid namespace takes all others with it, and they their mounts.
-        if let Some(leader) = self.leader {
-            kill(leader);
-        }
+        let _ = fs::write(self.cgroup.join("cgroup.kill"), "1");
         let _ = self.launcher.kill();
         let _ = self.launcher.wait();
         for _ in 0..100 {
@@ -128,10 +126,6 @@ impl Drop for Container {
 /// Whether `systemctl is-system-running` says that boot is over, for better or worse.
 fn finished(said: &[u8]) -> bool {
     matches!(said.trim_ascii_end(), b"running" | b"degraded" | b"maintenance")
-}
-
-fn kill(pid: u32) {
-    let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
 }
 
 fn remove_cgroup(at: &Path) -> bool {

@@ -76,7 +76,7 @@ fn enter(words: Vec<String>) -> Result<()> {
                 seed: number(seed)?.unwrap_or_default(),
                 first: number(first)?.unwrap_or(1),
                 jobs: number(jobs)?.unwrap_or(1),
-                report: Some(report.as_path()).filter(|_| *first == "-"),
+                report: (*first == "-").then_some(report.as_path()),
             };
             cuts::run(&Lab::open(&programs()?)?, &order)
         }

@@ -20,6 +20,7 @@ mod sanitizer;
 mod selinux;
 mod setup;
 mod stages;
+mod toolchain;
 mod troubleshoot;
 mod units;
 mod vm;

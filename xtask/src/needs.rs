@@ -6,6 +6,8 @@ use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::{process, workspace};
+
 /// A door with needs of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
@@ -28,8 +30,10 @@ pub enum Door {
 pub struct Need {
     /// What it is and what for, for a person.
     pub what: &'static str,
-    /// Whether this machine has it: a program on `PATH`, or `succeeds` of `pkg-config --exists` for a library.
-    pub met: fn() -> bool,
+    /// Programs that have to be there.
+    pub programs: &'static [&'static str],
+    /// What else has to be true, such as `library` of a library.
+    pub also: fn() -> bool,
     /// Packages on Debian and Ubuntu.
     pub debian: &'static [&'static str],
     /// Packages on Fedora and Enterprise Linux.
@@ -38,101 +42,146 @@ pub struct Need {
     pub doors: &'static [Door],
 }
 
+impl Need {
+    /// Whether this machine has it.
+    pub fn met(&self) -> bool {
+        self.programs.iter().all(|program| installed(program)) && (self.also)()
+    }
+}
+
 /// Every need.
 pub const NEEDS: &[Need] = &[
     Need {
         what: "libostree 2022.7 or newer with its headers, which the root half of the agent links",
-        met: || library("ostree-1 >= 2022.7"),
+        programs: &[],
+        also: || library("ostree-1 >= 2022.7"),
         debian: &["libostree-dev", "pkg-config"],
         fedora: &["ostree-devel", "pkgconf-pkg-config"],
         doors: &[Door::Demo, Door::Test, Door::Package, Door::Vm],
     },
     Need {
+        what: "rustfmt and clippy, which look at the source",
+        programs: &[],
+        also: || ["fmt", "clippy"].into_iter().all(|name| succeeds(&mut process::cargo([name, "--version"]))),
+        debian: &["rustfmt", "rust-clippy"],
+        fedora: &["rustfmt", "clippy"],
+        doors: &[Door::Test],
+    },
+    Need {
         what: "rpmbuild, dpkg-deb, mksquashfs and strip, which make packages",
-        met: || ["rpmbuild", "dpkg-deb", "mksquashfs", "strip"].into_iter().all(on_path),
+        programs: &["rpm", "rpmbuild", "dpkg-deb", "mksquashfs", "strip"],
+        also: nothing_else,
         debian: &["rpm", "dpkg", "squashfs-tools", "binutils"],
         fedora: &["rpm-build", "dpkg", "squashfs-tools", "binutils"],
         doors: &[Door::Package],
     },
     Need {
+        what: "git, which knows the time of the commit that packages are made of",
+        programs: &[],
+        also: || installed("git") || !workspace::root().join(".git").exists(),
+        debian: &["git"],
+        fedora: &["git-core"],
+        doors: &[Door::Package],
+    },
+    Need {
         what: "systemd-analyze, unsquashfs and mmdebstrap, which packages and units are tried with",
-        met: || ["systemd-analyze", "unsquashfs", "mmdebstrap"].into_iter().all(on_path),
+        programs: &["systemd-analyze", "unsquashfs", "mmdebstrap"],
+        also: nothing_else,
         debian: &["systemd", "squashfs-tools", "mmdebstrap"],
         fedora: &["systemd", "squashfs-tools", "mmdebstrap"],
         doors: &[Door::Package],
     },
     Need {
         what: "checkmodule, semodule_package and their kin, which compile the SELinux module",
-        met: || ["checkmodule", "semodule_package", "semodule_link", "bunzip2"].into_iter().all(on_path),
+        programs: &["checkmodule", "semodule_expand", "semodule_link", "semodule_package", "bunzip2"],
+        also: nothing_else,
         debian: &["checkpolicy", "semodule-utils", "bzip2"],
         fedora: &["checkpolicy", "policycoreutils", "bzip2"],
         doors: &[Door::Package],
     },
     Need {
         what: "ostree with its units, and ip, for machines that run a deployment to test on",
-        met: || on_path("ostree") && ip() && Path::new(FINALIZER).exists(),
+        programs: &["ostree", "ip"],
+        also: || Path::new(FINALIZER).exists(),
         debian: &["ostree", "ostree-boot", "iproute2"],
         fedora: &["ostree", "iproute"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "skopeo, a registry, openssl and htpasswd, which make and serve OS images to test with",
-        met: || registry() && ["skopeo", "openssl", "htpasswd"].into_iter().all(on_path),
+        programs: &["skopeo", "openssl", "htpasswd"],
+        also: registry,
         debian: &["skopeo", "docker-registry", "openssl", "apache2-utils"],
         fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "openssl and curl, which make the certificates of a cluster to test with and talk to its store",
-        met: || ["openssl", "curl"].into_iter().all(on_path),
+        programs: &["openssl", "curl"],
+        also: nothing_else,
         debian: &["openssl", "curl"],
         fedora: &["openssl", "curl"],
-        doors: &[Door::E2e],
+        doors: &[Door::E2e, Door::Test],
     },
     Need {
         what: "headers of OpenSSL and zstd, which the stand-ins for rpm-ostree and bootc are built with",
-        met: || library("openssl") && library("libzstd"),
+        programs: &[],
+        also: || library("openssl") && library("libzstd"),
         debian: &["libssl-dev", "libzstd-dev", "pkg-config"],
         fedora: &["openssl-devel", "libzstd-devel", "pkgconf-pkg-config"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {
         what: "a C++ compiler, which builds libFuzzer for the fuzz targets",
-        met: || env::var_os("CXX").is_some() || on_path("c++"),
+        programs: &[],
+        also: || env::var_os("CXX").is_some() || on_path("c++"),
         debian: &["g++"],
         fedora: &["gcc-c++"],
         doors: &[Door::Fuzz],
     },
     Need {
         what: "systemd and a message bus, which are booted in a container to test against",
-        met: systemd,
-        debian: &["systemd", "dbus", "util-linux"],
+        programs: SYSTEMD,
+        also: || executable(Path::new(MANAGER)),
+        debian: &["systemd", "dbus", "util-linux", "bsdutils", "mount"],
         fedora: &["systemd", "dbus-daemon", "util-linux"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {
+        what: "python3, which takes the lock of /etc/passwd as other programs do",
+        programs: &["python3"],
+        also: nothing_else,
+        debian: &["python3-minimal"],
+        fedora: &["python3"],
+        doors: &[Door::Test],
+    },
+    Need {
         what: "mmdebstrap, dpkg-deb, xz, zstd and strip, which virtual machines are made with",
-        met: || ["mmdebstrap", "dpkg-deb", "xz", "zstd", "strip"].into_iter().all(on_path),
+        programs: &["mmdebstrap", "dpkg-deb", "xz", "zstd", "strip"],
+        also: nothing_else,
         debian: &["mmdebstrap", "dpkg", "xz-utils", "zstd", "binutils"],
         fedora: &["mmdebstrap", "dpkg", "xz", "zstd", "binutils"],
         doors: &[Door::Vm],
     },
     Need {
-        what: "mkfs.ext4, which makes small filesystems to run full",
-        met: || on_path("mkfs.ext4") || on_path("mke2fs"),
+        what: "mkfs.ext4 and its kin, which make small filesystems to run full, and look at those of virtual machines",
+        programs: &["mkfs.ext4", "mke2fs", "debugfs", "e2fsck", "chattr"],
+        also: nothing_else,
         debian: &["e2fsprogs"],
         fedora: &["e2fsprogs"],
         doors: &[Door::Test, Door::Vm],
     },
 ];
 
+const fn nothing_else() -> bool {
+    true
+}
+
+const MANAGER: &str = "/usr/lib/systemd/systemd";
+const SYSTEMD: &[&str] = &["systemctl", "busctl", "dbus-daemon", "mount", "nsenter", "script", "setpriv", "unshare"];
+
 /// Finishes a staged deployment when a machine goes down; Debian has it in a package of its own.
 const FINALIZER: &str = "/usr/lib/systemd/system/ostree-finalize-staged.service";
-
-/// Ordinary users do not have its directory on their path.
-fn ip() -> bool {
-    on_path("ip") || executable(Path::new("/usr/sbin/ip"))
-}
 
 /// The same program goes by two names.
 fn registry() -> bool {
@@ -146,14 +195,18 @@ fn library(name: &str) -> bool {
 
 /// Whether a systemd can be booted beside this machine's own, if it has one.
 pub fn systemd() -> bool {
-    let manager = executable(Path::new("/usr/lib/systemd/systemd"));
-    manager && ["systemctl", "dbus-daemon", "unshare", "setpriv"].into_iter().all(on_path)
+    executable(Path::new(MANAGER)) && SYSTEMD.iter().all(|program| installed(program))
 }
 
 /// The needs that this machine does not meet, of one door or of all.
 pub fn missing(door: Option<Door>) -> Vec<Need> {
     let wanted = |need: &&Need| door.is_none_or(|door| need.doors.contains(&door));
-    NEEDS.iter().filter(wanted).filter(|need| !(need.met)()).copied().collect()
+    NEEDS.iter().filter(wanted).filter(|need| !need.met()).copied().collect()
+}
+
+/// Whether a program is there. Ordinary users do not have the directory of some of them on their path.
+fn installed(name: &str) -> bool {
+    on_path(name) || executable(&Path::new("/usr/sbin").join(name))
 }
 
 /// Whether a program of this name is on `PATH`.
@@ -179,7 +232,19 @@ pub fn executable(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
     use super::*;
+
+    /// Programs of packages that Debian calls essential, and those that we build or stand in for.
+    const GIVEN: &str = "apt-get bash bootc cat chroot cp false find gzip id install ls mkdir mkfifo mknod ostler \
+        ostler-applier ostler-no-such-program passwd perl printf rm rustc sh sha256sum sleep stat sync tar \
+        timeout touch true umount xargs";
+
+    /// Programs that come with one that the table names, or that it asks for under a condition.
+    const ALONG: &str = "docker-registry find-provides git journalctl sudo systemd-inhibit systemd-run systemd-sysusers \
+        systemd-tmpfiles";
 
     #[test]
     fn every_need_names_packages_for_both_families_and_a_door() {
@@ -194,6 +259,58 @@ mod tests {
             assert!(missing(Some(door)).iter().all(|need| need.doors.contains(&door)), "{door:?}");
         }
         assert!(NEEDS.iter().any(|need| need.doors.contains(&Door::Demo)));
+    }
+
+    fn sources(below: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(below).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("target") {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|kind| kind == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// The program names in calls such as `Command::new("tar")`.
+    fn started(text: &str) -> Vec<&str> {
+        // The machines of `vm-tests` run lines of a shell of their own, and take no arguments beside them.
+        let calls = [
+            ("Command::new(\"", ")"),
+            (".enter(\"", ")"),
+            ("machine.run(\"", ", &"),
+            (".tool(\"", ")"),
+            (".command(\"", ")"),
+        ];
+        let of = |(call, end): (&str, &'static str)| {
+            let names = text.split(call).skip(1).filter_map(|rest| rest.split_once('"')).collect::<Vec<_>>();
+            names
+                .into_iter()
+                .filter(move |(_, rest)| rest.starts_with(end))
+                .filter_map(|(name, _)| name.rsplit('/').next())
+        };
+        calls.into_iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn every_program_that_a_command_or_a_test_starts_is_in_the_table() {
+        let mut files = Vec::new();
+        for below in ["agent", "helper", "tests", "vm-tests", "xtask"] {
+            sources(&workspace::root().join(below), &mut files);
+        }
+        assert!(files.len() > 100, "{}", files.len());
+        let known = |name: &&str| {
+            let named = NEEDS.iter().flat_map(|need| need.programs).copied();
+            GIVEN.split(' ').chain(ALONG.split(' ')).chain(named).any(|known| known == *name)
+        };
+        let own = workspace::root().join(file!());
+        let mut unknown = Vec::new();
+        for file in files.iter().filter(|file| **file != own) {
+            let text = fs::read_to_string(file).unwrap();
+            let names = started(&text).into_iter().filter(|name| !known(name));
+            unknown.extend(names.map(|name| format!("{name} in {}", file.display())));
+        }
+        assert!(unknown.is_empty(), "call the kernel or std instead, or add a row to NEEDS: {unknown:#?}");
     }
 
     #[test]

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::process;
+use crate::{process, toolchain};
 
 /// What libFuzzer needs to see which branches an input reached; the set that cargo-fuzz passes.
 const COVERAGE: &[&str] = &[
@@ -31,10 +30,9 @@ pub struct Compiler {
 impl Compiler {
     /// Asks the compiler that cargo would use.
     pub fn found() -> Result<Self> {
-        let rustc = || Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        let version = process::answer(rustc().arg("-vV"))?;
+        let version = process::answer(toolchain::rustc().arg("-vV"))?;
         let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc -vV names no host")?;
-        let libraries = process::answer(rustc().args(["--print", "target-libdir"]))?;
+        let libraries = process::answer(toolchain::rustc().args(["--print", "target-libdir"]))?;
         Ok(Self { host: host.to_owned(), address: has_address_runtime(Path::new(&libraries)) })
     }
 

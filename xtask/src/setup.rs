@@ -32,8 +32,8 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What another door calls first.
-pub fn for_door(door: Door) -> Result<()> {
+/// What another door calls first; the packages that were installed for it.
+pub fn for_door(door: Door) -> Result<Vec<&'static str>> {
     install(&needs::missing(Some(door)), Consent::Ask)
 }
 
@@ -82,9 +82,9 @@ impl Manager {
     }
 }
 
-fn install(missing: &[Need], consent: Consent) -> Result<()> {
+fn install(missing: &[Need], consent: Consent) -> Result<Vec<&'static str>> {
     if missing.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     for need in missing {
         println!("setup: missing {}", need.what);
@@ -100,10 +100,11 @@ fn install(missing: &[Need], consent: Consent) -> Result<()> {
     if consent == Consent::Ask && !agreed(&packages)? {
         bail!("nothing was installed; to install by hand:\n  {by_hand}");
     }
+    println!("setup: installing on this machine: {}", packages.join(" "));
     fetch(manager, privilege, &packages)?;
-    let still: Vec<_> = missing.iter().filter(|need| !(need.met)()).copied().collect();
+    let still: Vec<_> = missing.iter().filter(|need| !need.met()).copied().collect();
     if still.is_empty() {
-        Ok(())
+        Ok(packages)
     } else {
         bail!("{} installed, yet still missing: {}", packages.join(" "), in_words(&still))
     }
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn nothing_missing_runs_nothing() {
-        install(&[], Consent::Ask).unwrap();
+        assert!(install(&[], Consent::Ask).unwrap().is_empty());
     }
 
     #[test]

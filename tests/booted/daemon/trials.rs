@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::{AFTER_THE_BOOT, Agent};
@@ -110,7 +111,7 @@ fn a_deployment_that_could_not_be_finished_is_given_up_with_the_last_words_of_it
     let _ = fs::write(agent.node.machine.path("boot/rest"), vec![0; 1 << 20]);
     holder.kill().unwrap();
     holder.wait().unwrap();
-    agent.node.machine.run("pkill", &["sleep"]);
+    agent.node.machine.signal("sleep", Signal::SIGTERM);
     agent.node.machine.reboot_and_wait();
     agent.wait_until("it is told", || agent.is("NodeDegraded"));
     for name in ["boot/filler", "boot/rest"] {

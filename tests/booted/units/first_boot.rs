@@ -3,6 +3,7 @@
 
 use std::process::{Child, Stdio};
 
+use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::kills::{is_at_work, kill};
@@ -65,7 +66,7 @@ fn what_is_in_the_way_is_told_on_the_console_and_nothing_starts_until_it_is_gone
     starts_nothing(&packaged);
     // A shutdown would talk to it as well, and it is gone too early for that.
     packaged.node.machine.run("rm", &["/dev/console"]);
-    packaged.node.machine.run("pkill", &["script"]);
+    packaged.node.machine.signal("script", Signal::SIGTERM);
     terminal.wait().unwrap();
     packaged.node.registry.resume();
     ends_well(&mut packaged);

@@ -23,8 +23,10 @@ pub const USAGE: &str = "\
 cargo xtask demo
 
 Builds ostler and runs it on docs/examples, as a person would: plans, then a whole life of a machine
-that is only a directory under target/demo; then ostler-cluster on the dump of a cluster. Changes
-nothing else.
+that is only a directory under target/demo; then ostler-cluster on the dump of a cluster.
+
+First installs what building it needs, where that is missing: libostree's headers and pkg-config. Says so
+before, and asks on a terminal. Beside that it writes below target alone.
 ";
 
 /// Exit codes of `ostler` that the demo expects.
@@ -111,8 +113,12 @@ const QUESTIONS: &[Scene] = &[
 /// The door.
 pub fn run(arguments: Arguments) -> Result<()> {
     arguments.finish()?;
-    setup::for_door(Door::Demo)?;
-    show()
+    let installed = setup::for_door(Door::Demo)?;
+    show()?;
+    if !installed.is_empty() {
+        println!("Installed on this machine for it: {}", installed.join(" "));
+    }
+    Ok(())
 }
 
 /// Every scene, without the setup.
@@ -125,7 +131,7 @@ pub fn show() -> Result<()> {
     for question in QUESTIONS {
         play(&program.with_file_name("ostler-cluster"), question)?;
     }
-    println!("\ndemo: every exit code as documented; nothing on this machine was changed but target/demo.");
+    println!("\ndemo: every exit code as documented. Its machine is target/demo/root.");
     println!("Next: docs/README.md, `ostler plan --help`, and the configs in docs/examples.");
     Ok(())
 }

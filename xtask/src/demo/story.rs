@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::{exit, expect, sandbox};
-use crate::{process, workspace};
+use crate::workspace;
 
 /// Sections that the examples have and a directory cannot: only an installer writes partitions.
 const OVERRIDES: &str = "--overrides Disks,FileSystems";
@@ -79,7 +81,8 @@ impl Story {
         let progress = BufReader::new(child.stderr.take().context("ostler has no standard error")?);
         for line in progress.lines() {
             if line?.contains(r#""phase":"write""#) {
-                process::run(Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]))?;
+                let group = Pid::from_raw(i32::try_from(child.id()).context("no process has such a number")?);
+                killpg(group, Signal::SIGKILL).context("cannot kill ostler")?;
                 break;
             }
         }

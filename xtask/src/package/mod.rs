@@ -127,7 +127,10 @@ pub fn trial() -> Result<()> {
         }
     }
     let mut tests = built::test("ostler-tests", "packages");
-    tests.args(["--", "--nocapture"]).env("OSTLER_PACKAGES", &place);
+    tests
+        .args(["--", "--nocapture"])
+        .env("OSTLER_PACKAGES", &place)
+        .env("SOURCE_DATE_EPOCH", commit_time()?.to_string());
     match fresh::provide() {
         Ok(root) => tests.env("OSTLER_FRESH_ROOT", root).env("OSTLER_REQUIRE_PACKAGES", "1"),
         // A mirror that cannot be reached is no fault of the packages.
@@ -215,14 +218,20 @@ fn of_the_workspace() -> Result<String> {
     Ok(id.rsplit(['#', '@']).next().unwrap_or_default().to_owned())
 }
 
-/// An archive without its history has no better time than the one it is told.
+/// An archive without its history has the time of the commit on every file, unless it is told another.
 fn commit_time() -> Result<u64> {
-    let asked = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(workspace::root()).output();
-    let said = match asked {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-        _ => std::env::var("SOURCE_DATE_EPOCH").context("this is no git checkout; set SOURCE_DATE_EPOCH")?,
-    };
-    said.parse().with_context(|| format!("{said:?} is no time"))
+    let root = workspace::root();
+    if root.join(".git").exists() {
+        let mut question = Command::new("git");
+        let said = process::answer(question.args(["log", "-1", "--format=%ct"]).current_dir(&root))?;
+        return said.parse().with_context(|| format!("{said:?} is no time"));
+    }
+    if let Ok(said) = std::env::var("SOURCE_DATE_EPOCH") {
+        return said.parse().with_context(|| format!("SOURCE_DATE_EPOCH={said:?} is no time"));
+    }
+    let written = fs::metadata(root.join("Cargo.toml")).and_then(|found| found.modified());
+    let since = written.context("cannot look at Cargo.toml")?.duration_since(std::time::UNIX_EPOCH);
+    Ok(since.context("Cargo.toml is older than 1970")?.as_secs())
 }
 
 impl Content {
