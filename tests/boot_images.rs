@@ -339,7 +339,7 @@ async fn five_hundred_machine_sets_are_no_trouble() {
     let began = Instant::now();
     let ended = estate.run_in(MEMORY, &["apply", "--own"]);
     assert_eq!(ended.status, Some(0), "{}", ended.told);
-    assert!(began.elapsed() < Duration::from_secs(120), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(600), "{:?}", began.elapsed());
     let decisions = estate.decisions();
     assert_eq!(decisions.len(), MANY);
     assert!(decisions.iter().all(|(_, decision)| decision == "current"));

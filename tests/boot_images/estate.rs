@@ -286,7 +286,7 @@ impl Estate {
     pub async fn gets(&self, name: &str, wanted: &str) {
         let start = Instant::now();
         while self.disk(name).await["image"] != wanted {
-            assert!(start.elapsed() < Duration::from_secs(60), "{name} does not get {wanted}");
+            assert!(start.elapsed() < Duration::from_secs(180), "{name} does not get {wanted}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

@@ -19,7 +19,7 @@ use super::cluster::controller::{Controller, annotation, machine_config};
 use super::sandbox::{self, Sandbox};
 
 /// No scenario takes longer from one state to the next.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A node: its files, its agent, its credentials, and the controller that looks at it.
 pub struct Subject {

@@ -22,7 +22,7 @@ const OTHERS: usize = 1000;
 /// How many of them are made at the same time.
 const AT_ONCE: usize = 32;
 /// A node that asks nothing for this long has come to rest.
-const REST: Duration = Duration::from_secs(2);
+const REST: Duration = Duration::from_secs(5);
 
 /// What was asked and transferred.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 const NAP: Duration = Duration::from_millis(50);
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 /// The first minor version of Kubernetes 1 that evaluates rules.

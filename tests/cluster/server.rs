@@ -22,7 +22,7 @@ use super::proxy::Proxy;
 use super::{Programs, crds, manifests, or_skip};
 
 /// How long a start may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// How long a process may take to end when asked. The API server would wait for its watches for a minute.
 const GRACE: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_millis(50);

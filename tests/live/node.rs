@@ -39,7 +39,7 @@ const UNITS: &[&str] = &[
 ];
 
 /// How long anything may take that is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The machine.
 pub struct Node(Container);

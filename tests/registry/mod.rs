@@ -27,7 +27,7 @@ pub const USER: &str = "puller";
 const PROGRAMS: &[&str] = &["/usr/bin/htpasswd", "/usr/bin/openssl", "/usr/bin/skopeo"];
 /// Debian's and Fedora's name for the same program.
 const SERVERS: &[&str] = &["/usr/bin/docker-registry", "/usr/bin/registry"];
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Keeps its cache away from this machine's `/var/lib/containers`.
 const SKOPEO: &str = "mount -t tmpfs cache /var/lib && exec skopeo \"$@\"";
 

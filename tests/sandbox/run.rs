@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use super::answer::{Answer, programs};
 
 /// No command of these proofs has work for longer.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// A command at work, in a process group of its own with the applier that it starts.

@@ -122,7 +122,7 @@ fn a_frame_that_trickles_has_one_deadline_and_not_one_per_byte() {
     greet(&mut peer);
     let began = Instant::now();
     for byte in encode(&Request::Status).unwrap() {
-        std::thread::sleep(Duration::from_millis(40));
+        std::thread::sleep(short().frame / 10);
         if peer.write_all(&[byte]).is_err() {
             break;
         }
@@ -138,7 +138,7 @@ fn a_slow_frame_within_the_limit_is_taken() {
     let frame = encode(&Request::Status).unwrap();
     peer.write_all(&frame[..2]).unwrap();
     // Longer than the pause between requests may be: a frame has begun.
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(limits.pause + Duration::from_millis(500));
     peer.write_all(&frame[2..]).unwrap();
     assert!(matches!(reply(&mut peer), Some(Reply::Status(_))));
     assert!(matches!(served.join().unwrap(), Ending::Silent));

@@ -364,7 +364,7 @@ async fn time_runs_out_for_what_is_left_only() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let images = [format!("localhost:{}/os:1", silent.local_addr().unwrap().port()), format!("{}/os:1", served.host())];
     let registry = registry(served.options(&[]));
-    let pace = Pace { concurrency: 5, deadline: Duration::from_secs(2) };
+    let pace = Pace { concurrency: 5, deadline: Duration::from_secs(10) };
     let results = registry.inspect_many(&images, pace).await;
     assert!(matches!(&results[0], Err(InspectError::Deadline { image, .. }) if *image == images[0]), "{results:?}");
     assert!(results[1].is_ok());

@@ -13,7 +13,7 @@ use crate::first_boot::{DONE, MARK, RECORD, furnish, is_over, record};
 
 const PLAN: &str = "var/lib/ostler/journal/plan";
 /// How long a machine may take to get to a step, or to the end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 const NAP: Duration = Duration::from_millis(1);
 
 /// What a machine is installed for: not what it runs.

@@ -119,7 +119,7 @@ async fn a_sysroot_locked_by_another_process_is_busy() {
     let mut other = site.bootc_command(&["switch", "--transport", "oci", &format!("{images}:v2")]).spawn().unwrap();
     let mut answer = Ok(String::new());
     // It asks for the lock again only every three seconds, should it find it taken.
-    for _ in 0..60 {
+    for _ in 0..360 {
         tokio::time::sleep(Duration::from_millis(500)).await;
         answer = os(&bus).await.call("Cleanup", &(words(&["repomd"]),)).await;
         match &answer {
@@ -245,10 +245,10 @@ async fn an_image_that_is_not_there_fails_the_transaction() {
 #[tokio::test]
 async fn an_idle_daemon_leaves_unless_a_client_is_registered() {
     let mut site = Site::new();
-    site.faults(r#"{"rpm-ostreed": {"idle_exit_ms": 300}}"#);
+    site.faults(r#"{"rpm-ostreed": {"idle_exit_ms": 3000}}"#);
     let bus = site.daemon().await;
     sysroot(&bus).await.call::<_, _, ()>("RegisterClient", &(Dict::new(),)).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    tokio::time::sleep(Duration::from_millis(4000)).await;
     let path: String = sysroot(&bus).await.get_property("Path").await.unwrap();
     assert_eq!(path, site.path("root"));
     bus.close().await.unwrap();

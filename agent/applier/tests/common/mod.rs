@@ -16,7 +16,7 @@ use ostler_core::transaction::{Direction, Phase, Progress};
 use serde::Serialize;
 
 /// Long for a test, short for whoever waits for a test that hangs.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 pub fn hello(protocol: u32) -> Vec<u8> {
     encode(&Hello { protocol, version: "7.7.7".to_owned() }).unwrap()
@@ -131,7 +131,7 @@ pub fn never() -> Stop {
 
 /// Limits that tests can wait for.
 pub fn short() -> Limits {
-    let moment = Duration::from_millis(300);
+    let moment = Duration::from_secs(2);
     Limits { greeting: moment, pause: moment, frame: moment }
 }
 

@@ -143,12 +143,15 @@ mod tests {
         (listener, address)
     }
 
+    /// More than a busy machine takes.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
     async fn said(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         // Without keep-alive the answer ends with the connection; a test that waits for more than that fails.
-        tokio::time::timeout(ASKING, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
         answer
     }
 
@@ -198,7 +201,7 @@ mod tests {
         let early = tokio::time::timeout(Duration::from_millis(200), waiting.read_to_end(&mut answer)).await;
         assert!(early.is_err() && answer.is_empty(), "it was served although all places were taken");
         silent.pop();
-        tokio::time::timeout(ASKING, waiting.read_to_end(&mut answer)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, waiting.read_to_end(&mut answer)).await.unwrap().unwrap();
         assert!(answer.starts_with(b"HTTP/1.1 200"));
         drop(listener);
     }

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn read(socket: &UnixDatagram) -> String {
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut buffer = [0; 4096];
         let length = socket.recv(&mut buffer).unwrap();
         String::from_utf8(buffer[..length].to_vec()).unwrap()

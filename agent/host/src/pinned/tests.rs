@@ -99,12 +99,8 @@ impl Node {
         let disk = RootDisk::open(self.root.path()).unwrap();
         let skopeo = Skopeo::prepare(&disk, self.root.path()).unwrap();
         let short = Duration::from_millis(2);
-        let cri = Limits {
-            connect: Duration::from_millis(20),
-            pause: short,
-            pull: Duration::from_millis(300),
-            ..Limits::default()
-        };
+        let cri =
+            Limits { connect: Duration::from_secs(2), pause: short, pull: Duration::from_secs(3), ..Limits::default() };
         let keeper = Keeper {
             disk: &disk,
             root: self.root.path(),

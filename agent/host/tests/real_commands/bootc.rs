@@ -94,7 +94,7 @@ fn backend(machine: &Container, enforce_signatures: bool) -> (Bootc<RootDisk>, D
         program: "/opt/ostler/bootc".to_owned(),
         address: Some(address(machine)),
         limits: LIMITS,
-        patience: Duration::from_secs(30),
+        patience: Duration::from_secs(180),
         enforce_signatures,
     };
     (Bootc::new(settings, disk(machine), Box::new(deployments.clone())), deployments)

@@ -26,7 +26,7 @@ esac
 pub fn written(machine: &Container) {
     let (bus, disk) = (connect(machine), disk(machine));
     let program = "/opt/ostler/bootupctl";
-    let bootupd = Bootupd::new(&bus, &disk, Duration::from_secs(30)).with_commands(program, program);
+    let bootupd = Bootupd::new(&bus, &disk, Duration::from_secs(180)).with_commands(program, program);
     fs::create_dir_all(machine.path("run/bootupd")).unwrap();
     let esp = r#""parttype":"c12a7328-f81f-11d2-ba4b-00a0c93ec93b""#;
     let two = format!(r#"{{"blockdevices":[{{"name":"/dev/a1",{esp}}},{{"name":"/dev/b1",{esp}}}]}}"#);

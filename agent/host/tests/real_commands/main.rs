@@ -18,7 +18,7 @@ use container::Container;
 use ostler_host::disk::RootDisk;
 use ostler_host::systemd::bus::{Bus, Limits};
 
-const LIMITS: Limits = Limits { call: Duration::from_secs(20), job: Duration::from_secs(30) };
+const LIMITS: Limits = Limits { call: Duration::from_secs(120), job: Duration::from_secs(180) };
 
 type Section = fn(&Container);
 
@@ -103,7 +103,7 @@ fn systemctl(machine: &Container, arguments: &[&str]) -> String {
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "never: {what}");
+        assert!(start.elapsed() < Duration::from_secs(180), "never: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -153,7 +153,7 @@ pub fn marks(machine: &Container) {
 
 pub fn next_root(machine: &Container) {
     let (bus, disk) = (connect(machine), disk(machine));
-    let runner = || Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(20) };
+    let runner = || Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
     let next = NextRoot { runner: runner(), program: "/opt/ostler/ostree" };
     for _ in 0..2 {
         next.prepare(0).unwrap();

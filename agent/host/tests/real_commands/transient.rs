@@ -22,7 +22,7 @@ fn shell(text: &str) -> Vec<String> {
 }
 
 fn run(bus: &Bus, disk: &RootDisk, unit: &str, argv: &[String]) -> Result<Ended, TransientError> {
-    let runner = Runner { bus, disk, patience: Duration::from_secs(30) };
+    let runner = Runner { bus, disk, patience: Duration::from_secs(180) };
     let environment = &words(&["A=a $b %n"]);
     runner.run(&Command { unit, description: "a test", argv, environment, shutdown: Shutdown::Ends })
 }
@@ -112,7 +112,7 @@ pub fn outlives(machine: &Container) {
     let unit = "ostler-test-d.service";
     killed_agent(machine, unit);
     let (bus, disk) = (connect(machine), disk(machine));
-    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) };
+    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
     assert!(runner.running(unit).unwrap().unwrap().runs(&shell(SLOW)));
     assert!(runner.attach(unit, &shell("something else")).unwrap().is_none());
     let ended = std::thread::scope(|scope| {
@@ -137,7 +137,7 @@ pub fn outlives_the_bus(machine: &Container) {
             std::thread::sleep(Duration::from_millis(200));
             systemctl(machine, &["kill", "--signal=KILL", "dbus.service"]);
         });
-        let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) };
+        let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
         runner.attach(unit, &shell(SLOW)).unwrap_err()
     });
     assert!(matches!(&error, TransientError::Bus { source, .. } if source.is_transient()), "{error:?}");
@@ -145,7 +145,7 @@ pub fn outlives_the_bus(machine: &Container) {
     eventually("the bus is back", || Bus::connect(Some(&super::address(machine)), LIMITS).is_ok());
     fs::write(machine.path("run/go"), "").unwrap();
     let bus = connect(machine);
-    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) };
+    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
     assert_collected(&runner.attach(unit, &shell(SLOW)).unwrap().unwrap());
     fs::remove_file(machine.path("run/go")).unwrap();
     assert_released(machine, &bus, unit);
@@ -160,14 +160,14 @@ pub fn collected_later(machine: &Container) {
     bus.daemon_reload().unwrap();
     fs::remove_file(machine.path("run/go")).unwrap();
     let disk = disk(machine);
-    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) };
+    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
     assert_collected(&runner.attach(unit, &shell(SLOW)).unwrap().unwrap());
     assert_released(machine, &bus, unit);
 }
 
 pub fn too_slow(machine: &Container) {
     let (bus, disk, unit) = (connect(machine), disk(machine), "ostler-test-f.service");
-    let impatient = Runner { bus: &bus, disk: &disk, patience: Duration::from_millis(300) };
+    let impatient = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(5) };
     let argv = shell(SLOW);
     let error = impatient
         .run(&Command { unit, description: "", argv: &argv, environment: &[], shutdown: Shutdown::Ends })
@@ -199,10 +199,11 @@ pub fn stopped(machine: &Container) {
     killed_agent(machine, unit);
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(200));
+            // It has to be attached to by then, which nothing tells.
+            std::thread::sleep(Duration::from_secs(3));
             systemctl(machine, &["stop", unit]);
         });
-        Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) }.attach(unit, &shell(SLOW))
+        Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) }.attach(unit, &shell(SLOW))
     });
     assert!(matches!(result, Err(TransientError::Vanished { .. })), "{result:?}");
     assert_released(machine, &bus, unit);
@@ -210,7 +211,7 @@ pub fn stopped(machine: &Container) {
 
 pub fn patient(machine: &Container) {
     let (bus, disk, unit) = (connect(machine), disk(machine), "ostler-test-i.service");
-    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(30) };
+    let runner = Runner { bus: &bus, disk: &disk, patience: Duration::from_secs(180) };
     // It sees its own settings, and outlives an attempt to stop it.
     let argv = shell(
         "exec >/run/patient; systemctl show ostler-test-i.service; systemctl stop --no-block ostler-test-i.service; \

@@ -48,7 +48,7 @@ fn the_bus_drives_a_real_systemd() {
 /// A connection to its system bus; jobs get so many seconds.
 fn connect(machine: &Container, job: u64) -> Bus {
     let address = format!("unix:path={}", machine.path("run/dbus/system_bus_socket").display());
-    Bus::connect(Some(&address), Limits { call: Duration::from_secs(20), job: Duration::from_secs(job) }).unwrap()
+    Bus::connect(Some(&address), Limits { call: Duration::from_secs(120), job: Duration::from_secs(job) }).unwrap()
 }
 
 /// Makes a link in `/etc/systemd/system`.
@@ -57,7 +57,7 @@ fn link(machine: &Container, name: &str, target: &str) {
 }
 
 fn daemon_reload(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     machine.unit("turn.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/bin/true\n");
     bus.restart_unit("turn.service").unwrap();
     machine.unit("turn.service", "[Service]\nType=oneshot\nExecStart=/usr/bin/false\n");
@@ -68,7 +68,7 @@ fn daemon_reload(machine: &Container) {
 }
 
 fn enablement(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     let state = |unit: &str| bus.unit_file_state(unit).unwrap();
     machine.unit("one.service", &format!("{SLEEPER}[Install]\nWantedBy=multi-user.target\n"));
     machine.unit("many@.service", &format!("{SLEEPER}[Install]\nWantedBy=multi-user.target\n"));
@@ -91,7 +91,7 @@ fn enablement(machine: &Container) {
 }
 
 fn reload_and_restart(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     machine.unit("sleeper.service", SLEEPER);
     bus.restart_unit("sleeper.service").unwrap();
     let state = bus.active_state("sleeper.service").unwrap();
@@ -102,7 +102,7 @@ fn reload_and_restart(machine: &Container) {
 }
 
 fn failing(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     machine.unit("broken.service", "[Service]\nType=oneshot\nExecStart=/usr/bin/false\n");
     machine.unit("leaning.service", &format!("[Unit]\nRequires=broken.service\nAfter=broken.service\n{SLEEPER}"));
     let error = bus.restart_unit("broken.service").unwrap_err();
@@ -126,7 +126,7 @@ fn never_ready(machine: &Container) {
     machine.unit("mute.service", "[Service]\nType=notify\nTimeoutStartSec=infinity\nExecStart=/usr/bin/sleep 1000\n");
     let start = Instant::now();
     let error = bus.restart_unit("mute.service").unwrap_err();
-    assert!(start.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < Duration::from_secs(120));
     assert!(error.is_transient());
     match error {
         BusError::JobTimeout { state, .. } => assert_eq!(state.active, "activating"),
@@ -135,7 +135,7 @@ fn never_ready(machine: &Container) {
 }
 
 fn vanished(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     for (unit, preset) in [("gone.service", false), ("gone-preset.service", true)] {
         machine.unit(unit, &format!("{SLEEPER}[Install]\nWantedBy=multi-user.target\n"));
         bus.reenable(&[unit]).unwrap();
@@ -155,7 +155,7 @@ fn vanished(machine: &Container) {
 }
 
 fn cross_check(machine: &Container) {
-    let bus = connect(machine, 20);
+    let bus = connect(machine, 180);
     for (file, install, unit) in [
         ("s1.service", "WantedBy=a.target b.target", "s1.service"),
         ("s2.service", "RequiredBy=a.target\nAlias=s2-other.service", "s2.service"),
@@ -203,7 +203,7 @@ fn standing(machine: &Container) -> BTreeSet<(String, String)> {
 }
 
 fn bus_dies(machine: &Container) {
-    let bus = connect(machine, 60);
+    let bus = connect(machine, 600);
     machine.unit("slow.service", "[Service]\nType=notify\nTimeoutStartSec=infinity\nExecStart=/usr/bin/sleep 1000\n");
     let start = Instant::now();
     let error = std::thread::scope(|scope| {
@@ -215,7 +215,7 @@ fn bus_dies(machine: &Container) {
         bus.restart_unit("slow.service").unwrap_err()
     });
     assert!(matches!(error, BusError::Gone { .. }) && error.is_transient(), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(start.elapsed() < Duration::from_secs(300));
     let error = bus.daemon_reload().unwrap_err();
     assert!(error.is_transient(), "{error:?}");
 }

@@ -38,7 +38,7 @@ fn to_kargs(line: &str) -> Order {
 }
 
 fn limits() -> Limits {
-    Limits { call: Duration::from_secs(5), transaction: Duration::from_secs(10), others: Duration::from_secs(5) }
+    Limits { call: Duration::from_secs(30), transaction: Duration::from_secs(120), others: Duration::from_secs(60) }
 }
 
 fn driver(daemon: &Daemon, limits: Limits) -> RpmOstree {

@@ -50,7 +50,7 @@ impl Replica {
         kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), Signal::SIGTERM).unwrap();
         let start = Instant::now();
         while self.0.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < Duration::from_secs(30), "it does not end");
+            assert!(start.elapsed() < Duration::from_secs(180), "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -123,7 +123,7 @@ impl Lab {
         for api in [&self.streams, &self.pools, &self.releases()] {
             let start = Instant::now();
             while api.list(&ListParams::default()).await.is_err() {
-                assert!(start.elapsed() < Duration::from_secs(60), "a kind is not served");
+                assert!(start.elapsed() < Duration::from_secs(180), "a kind is not served");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -162,7 +162,7 @@ fn received(socket: &UnixDatagram) -> BTreeMap<String, String> {
 /// What the journal gets, and that the target can be changed back and forth.
 fn before_a_journal() {
     let socket = UnixDatagram::bind("/run/systemd/journal/socket").unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let tape = Tape::default();
     let lines = Lines::new(Box::new(tape.clone()), false);
     let (subscriber, handle) = build(Some(journal().unwrap()), lines, Target::Journal, Level::Debug);

@@ -78,7 +78,7 @@ fn a_process_that_does_not_end_is_ended() {
     let slow = Question { patience: Duration::from_millis(50), ..script("exec sleep 600") };
     let begun = Instant::now();
     assert!(matches!(owned(&slow, &["/a"]), Err(PackageError::Slow(_))));
-    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(begun.elapsed() < Duration::from_secs(300));
     // One that leaves its output to another is not waited for either.
     let left = Question { patience: Duration::from_millis(300), ..script("sleep 2 & echo owned") };
     assert!(matches!(owned(&left, &["/a"]), Err(PackageError::Slow(_))));
