@@ -57,7 +57,7 @@ impl Node {
     fn taken_over(&self, config: &str) -> Answer {
         let answer = self.once();
         assert_eq!(answer.code, Some(0), "{answer}");
-        assert!(answer.stderr.contains("taken over from a machine-config-daemon"), "{answer}");
+        assert!(answer.stderr.contains(", which ostler did not apply"), "{answer}");
         assert_eq!(self.status()["config"], config);
         answer
     }

@@ -9,7 +9,7 @@
 //! [`credentials`], [`pinned`]. What comes out: a [`plan`] of [`step`]s with [`warning`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`],
-//! [`rival`], [`bootstrap`], [`shared_text`].
+//! [`rival`], [`bootstrap`], [`shared_text`], [`verdict`].
 #![forbid(unsafe_code)]
 
 pub mod api;
@@ -58,4 +58,6 @@ pub mod step;
 pub mod terminal;
 pub mod transaction;
 pub mod unit_name;
+pub mod verdict;
 pub mod warning;
+pub mod words;

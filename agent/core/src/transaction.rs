@@ -18,6 +18,17 @@ pub enum Purpose {
     Repair,
 }
 
+impl Purpose {
+    /// The purpose as a noun.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Update => "update",
+            Self::Rollback => "rollback",
+            Self::Repair => "repair",
+        }
+    }
+}
+
 /// Which of its two ends an open transaction is heading for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -43,11 +43,11 @@ fn main() -> ExitCode {
         Command::Bootloader(options) => commands::bootloader(&options.command, Console::standard, Connection::open),
         Command::Status(options) => {
             let mut console = Console::standard(options.machine.output);
-            commands::status(&options, &mut console, Connection::open, Heard::from_daemon)
+            commands::status(&options, &mut console, Connection::open, Heard::from_agent)
         }
         Command::HandBack(options) => {
             let mut console = Console::standard(options.machine.output);
-            commands::hand_back(&options, &mut console, Connection::open, Heard::from_daemon)
+            commands::hand_back(&options, &mut console, Connection::open, Heard::from_agent)
         }
         Command::Drift(options) => {
             let mut console = Console::standard(options.machine.output);

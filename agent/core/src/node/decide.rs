@@ -3,8 +3,10 @@
 //! Owns the order of an update's parts and what is honoured when. Refuses to remember: whatever has to survive is in the
 //! machine's journal or in the node's annotations. Nothing here waits, fetches or fails.
 
+use serde::{Deserialize, Serialize};
+
 use super::keys;
-use super::proof::Proof;
+use super::proof::{HealthCheck, Proof};
 use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
 use crate::rival::Rival;
@@ -51,7 +53,8 @@ pub enum Outlook {
 }
 
 /// What to do, and what to say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// What to do.
     pub next: Next,
@@ -64,7 +67,8 @@ pub struct Decision {
 }
 
 /// What to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Next {
     /// Nothing, until something happens.
     Wait(Wait),
@@ -96,7 +100,8 @@ pub enum Next {
 }
 
 /// What is waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Wait {
     /// Another configuration to reach.
     Settled,
@@ -120,8 +125,10 @@ pub enum Wait {
     Restart,
     /// The machine to prove itself.
     Proof {
-        /// What is missing.
-        missing: Vec<&'static str>,
+        /// The checks that have yet to succeed.
+        missing: Vec<HealthCheck>,
+        /// When the boot is given up, in seconds since 1970.
+        until: u64,
     },
     /// Somebody to help.
     Help,
@@ -245,9 +252,11 @@ fn on_trial(facts: &Facts<'_>) -> Option<Decision> {
         Next::Confirm
     } else if facts.proof.remaining().is_zero() {
         let minutes = facts.proof.limit.as_secs() / 60;
-        Next::GiveUp { reason: format!("{} {minutes} minutes after the restart", missing.join(", ")) }
+        let failures: Vec<&str> = missing.iter().map(|check| check.failure()).collect();
+        Next::GiveUp { reason: format!("{} {minutes} minutes after the restart", failures.join(", ")) }
     } else {
-        Next::Wait(Wait::Proof { missing })
+        let until = facts.now.saturating_add(facts.proof.remaining().as_secs());
+        Next::Wait(Wait::Proof { missing, until })
     };
     Some(going(next, Phase::Proving))
 }

@@ -18,7 +18,7 @@ pub use backoff::Backoff;
 pub use decide::{Abilities, Decision, Facts, Next, Outlook, Wait, decide};
 pub use duties::Duties;
 pub use notice::{EventKind, Notice, Weight};
-pub use proof::Proof;
+pub use proof::{HealthCheck, Proof};
 pub use publication::{Gates, IrreconcilableWrite, StatusChange, annotations, status};
 pub use situation::{DrainRequest, Irreconcilable, Phase, Situation, Trouble, TroubleKind, Update};
 pub use view::{ConfigRef, DrainView, NodeView};

@@ -3,6 +3,7 @@
 //! Owns wording, weight and the identifiers that the message catalogue explains. Refuses to write anything anywhere.
 
 use super::view::ConfigRef;
+use crate::verdict::ConfigSource;
 
 /// How much a notice matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +71,8 @@ pub enum Notice {
         config: String,
         /// Why, in their words.
         reason: String,
+        /// Where it is held, which is where it is released.
+        source: ConfigSource,
     },
     /// Workloads are asked to leave.
     DrainAsked {
@@ -337,6 +340,11 @@ pub enum Notice {
         /// What is worth knowing of it.
         words: String,
     },
+    /// The node does not go on without a person, for a reason that no other notice gives.
+    Attention {
+        /// Why.
+        reason: String,
+    },
 }
 
 mod words;
@@ -412,6 +420,7 @@ identifiers! {
     TakenOver: "b38e1b08d6394eda83c551aa75976d38",
     CredentialsAwaited: "4778115fd1864b21b5d0ef4974210925",
     ConfigDoubtful: "49f969c6416b4b43a516b1a0963e6ca0",
+    Attention: "dc5ced7e705748d6a5e7bca13f6074cf",
 }
 
 #[cfg(test)]

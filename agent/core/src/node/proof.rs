@@ -2,6 +2,40 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+/// A health check that a boot has to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HealthCheck {
+    /// Everything that belongs to booting has succeeded.
+    BootComplete,
+    /// The kubelet reports that it is healthy.
+    Kubelet,
+    /// The API server answers.
+    ApiServer,
+}
+
+impl HealthCheck {
+    /// The name of the component that is checked.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BootComplete => "boot-complete.target",
+            Self::Kubelet => "kubelet",
+            Self::ApiServer => "API server",
+        }
+    }
+
+    /// The failure, as a reason to go back.
+    pub const fn failure(self) -> &'static str {
+        match self {
+            Self::BootComplete => "boot-complete.target is not reached",
+            Self::Kubelet => "the kubelet is not healthy",
+            Self::ApiServer => "the cluster was not reached",
+        }
+    }
+}
+
 /// What was seen since the restart. Nothing where it is not asked of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
@@ -18,16 +52,16 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// What has yet to be seen, in words.
-    pub fn missing(&self) -> Vec<&'static str> {
+    /// The checks that have yet to succeed.
+    pub fn missing(&self) -> Vec<HealthCheck> {
         [
-            (self.boot_complete, "boot-complete.target is not reached"),
-            (self.kubelet, "the kubelet is not healthy"),
-            (self.cluster, "the cluster was not reached"),
+            (self.boot_complete, HealthCheck::BootComplete),
+            (self.kubelet, HealthCheck::Kubelet),
+            (self.cluster, HealthCheck::ApiServer),
         ]
         .into_iter()
         .filter(|(seen, _)| *seen == Some(false))
-        .map(|(_, words)| words)
+        .map(|(_, check)| check)
         .collect()
     }
 
@@ -46,6 +80,6 @@ mod tests {
         let nothing = Proof::default();
         assert!(nothing.missing().is_empty());
         let proof = Proof { boot_complete: Some(true), kubelet: Some(false), cluster: Some(false), ..nothing };
-        assert_eq!(proof.missing(), ["the kubelet is not healthy", "the cluster was not reached"]);
+        assert_eq!(proof.missing(), [HealthCheck::Kubelet, HealthCheck::ApiServer]);
     }
 }

@@ -6,6 +6,7 @@ use super::duties::Duties;
 use super::view::ConfigRef;
 use crate::api::IrreconcilableChange;
 use crate::bootstrap::Bootstrap;
+use crate::verdict::Verdict;
 
 /// Where a node stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +21,8 @@ pub struct Situation {
     pub phase: Phase,
     /// The update it is at, as far as it is known: after a restart of the agent it is not known any more.
     pub update: Option<Update>,
-    /// What keeps it from going on without help.
-    pub trouble: Option<Trouble>,
+    /// Its state, from which everything that is published of its state comes.
+    pub verdict: Verdict,
     /// What is asked of the drain controller; nothing leaves what was asked last.
     pub drain: Option<DrainRequest>,
     /// What only a new installation could bring.
@@ -34,6 +35,13 @@ pub struct Situation {
     pub boot_image: Option<String>,
     /// What the duties beside updates have to say.
     pub duties: Duties,
+}
+
+impl Situation {
+    /// What keeps it from going on without help.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.verdict.trouble()
+    }
 }
 
 /// How far a node is.
@@ -92,7 +100,8 @@ pub struct Update {
 }
 
 /// What keeps a node from going on without help.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Trouble {
     /// Of which kind it is.
     pub kind: TroubleKind,
@@ -101,7 +110,8 @@ pub struct Trouble {
 }
 
 /// Kinds of trouble, as the controller tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum TroubleKind {
     /// The desired configuration can never be had by this node as it is.
     Unreconcilable,
@@ -110,7 +120,8 @@ pub enum TroubleKind {
 }
 
 /// What is asked of the drain controller.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum DrainRequest {
     /// Workloads are to leave for this configuration.
     Drain {

@@ -1,17 +1,14 @@
 //! What is worth telling when a node comes to stand elsewhere than before.
 
-use super::decide::{Next, Wait};
-use super::duties::DriftSummary;
 use super::notice::Notice;
 use super::situation::{DrainRequest, Phase, Situation};
+use crate::verdict::{Reason, State};
 
-/// Where a node stands now, and what it does about it.
+/// Where a node stands now.
 #[derive(Clone, Copy, Debug)]
 pub struct Stand<'a> {
     /// Where it stands.
     pub situation: &'a Situation,
-    /// What it does.
-    pub next: &'a Next,
     /// The boot that it is in.
     pub boot: &'a str,
     /// Whether the cluster knows already that the node is done.
@@ -27,17 +24,9 @@ pub fn transitions(before: Option<&Situation>, stand: &Stand<'_>) -> Vec<Notice>
     if entered(Phase::Executing) && before.is_some_and(|before| before.phase == Phase::Draining) {
         notices.extend(before.and_then(|before| before.drain.as_ref()).map(drained));
     }
-    if let (true, Next::Wait(Wait::Release { reason })) = (entered(Phase::Held), stand.next) {
-        notices.push(Notice::Held { config: desired(now), reason: reason.clone() });
-    }
     notices.extend(asked(before, now));
-    // Drift is told by who looks after it, and nothing is refused for it.
-    let drift = now.duties.drift.as_ref().map(DriftSummary::trouble);
-    if let Some(trouble) = now.trouble.as_ref().filter(|trouble| drift.as_ref() != Some(trouble))
-        && before.and_then(|before| before.trouble.as_ref()) != Some(trouble)
-    {
-        notices.push(Notice::Refused { config: desired(now), reason: trouble.reason.clone() });
-    }
+    let known = |reason: &&Reason| before.is_some_and(|before| before.verdict.reasons().contains(reason));
+    notices.extend(now.verdict.reasons().iter().filter(|reason| !known(reason)).filter_map(notice));
     if entered(Phase::Proving) {
         let config = now.current.clone().unwrap_or_default().config;
         notices.push(Notice::Restarted { boot: stand.boot.to_owned(), config });
@@ -54,8 +43,23 @@ pub fn transitions(before: Option<&Situation>, stand: &Stand<'_>) -> Vec<Notice>
     notices
 }
 
-fn desired(now: &Situation) -> String {
-    now.desired.clone().unwrap_or_default().config
+/// The notice of a reason, where nothing else gives one.
+fn notice(reason: &Reason) -> Option<Notice> {
+    match reason {
+        Reason::Refused { config, .. } | Reason::Rejected { config, .. } => {
+            Some(Notice::Refused { config: config.clone(), reason: reason.report() })
+        }
+        Reason::Hold { config, reason, source } => {
+            Some(Notice::Held { config: config.clone(), reason: reason.clone(), source: *source })
+        }
+        // Each of these has a notice of its own.
+        Reason::ConflictingAgent(_)
+        | Reason::FinalizationFailed { .. }
+        | Reason::SourceUnreadable { .. }
+        | Reason::CertificatesRefused { .. }
+        | Reason::Drift(_) => None,
+        other => (other.state() == State::NeedsAttention).then(|| Notice::Attention { reason: other.report() }),
+    }
 }
 
 fn drained(request: &DrainRequest) -> Notice {
@@ -88,8 +92,10 @@ fn asked(before: Option<&Situation>, now: &Situation) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::situation::{Irreconcilable, Trouble, TroubleKind};
+    use crate::node::duties::DriftSummary;
+    use crate::node::situation::{Irreconcilable, TroubleKind};
     use crate::node::view::ConfigRef;
+    use crate::verdict::{ConfigSource, Verdict};
 
     fn at(phase: Phase, current: &str, desired: &str) -> Situation {
         Situation {
@@ -98,7 +104,7 @@ mod tests {
             desired: Some(ConfigRef::new(desired)),
             phase,
             update: None,
-            trouble: None,
+            verdict: Verdict::default(),
             drain: None,
             irreconcilable: Irreconcilable::Untold,
             finalization_failure: None,
@@ -113,8 +119,7 @@ mod tests {
     }
 
     fn told(before: Option<&Situation>, now: &Situation, known_done: bool) -> Vec<String> {
-        let next = Next::Wait(Wait::Release { reason: "Easter".to_owned() });
-        let stand = Stand { situation: now, next: &next, boot: "boot-2", known_done };
+        let stand = Stand { situation: now, boot: "boot-2", known_done };
         let name = |notice: &Notice| {
             let text = format!("{notice:?}");
             text.split([' ', '{']).next().unwrap_or_default().to_owned()
@@ -126,11 +131,20 @@ mod tests {
     fn every_stage_of_an_update_is_told_once() {
         let drain = || DrainRequest::Drain { config: "b".to_owned(), cordoned: false };
         let uncordon = || DrainRequest::Uncordon { request: "uncordon-b".to_owned() };
-        let trouble = Some(Trouble { kind: TroubleKind::Degraded, reason: "no".to_owned() });
+        let held = Verdict::from_reasons([Reason::Hold {
+            config: "b".to_owned(),
+            reason: "Easter".to_owned(),
+            source: ConfigSource::Cluster,
+        }]);
+        let refused = Verdict::from_reasons([Reason::Refused {
+            config: "d".to_owned(),
+            kind: TroubleKind::Degraded,
+            reason: "no".to_owned(),
+        }]);
         let course: Vec<(Situation, &[&str])> = vec![
             (at(Phase::Settled, "a", "a"), &["Done"]),
             (at(Phase::Considering, "a", "b"), &["UpdateWanted"]),
-            (at(Phase::Held, "a", "b"), &["Held"]),
+            (Situation { verdict: held, ..at(Phase::Held, "a", "b") }, &["Held"]),
             (asking(Phase::Draining, drain()), &["DrainAsked"]),
             (asking(Phase::Draining, drain()), &[]),
             (at(Phase::Executing, "a", "b"), &["Drained"]),
@@ -144,8 +158,8 @@ mod tests {
             (at(Phase::Settled, "b", "b"), &[]),
             (at(Phase::Considering, "b", "c"), &["UpdateWanted"]),
             (at(Phase::Considering, "b", "d"), &["Superseded", "UpdateWanted"]),
-            (Situation { trouble: trouble.clone(), ..at(Phase::Refused, "b", "d") }, &["Refused"]),
-            (Situation { trouble, ..at(Phase::Refused, "b", "d") }, &[]),
+            (Situation { verdict: refused.clone(), ..at(Phase::Refused, "b", "d") }, &["Refused"]),
+            (Situation { verdict: refused, ..at(Phase::Refused, "b", "d") }, &[]),
         ];
         let mut before = None;
         for (now, expected) in &course {
@@ -157,13 +171,16 @@ mod tests {
     #[test]
     fn drift_is_no_refusal() {
         let drift = DriftSummary { config: "a".to_owned(), count: 1, words: "x".to_owned(), since: 1 };
-        let mut drifted = Situation { trouble: Some(drift.trouble()), ..at(Phase::Settled, "a", "a") };
-        drifted.duties.drift = Some(drift);
+        let mut drifted = Situation {
+            verdict: Verdict::from_reasons([Reason::Drift(drift.clone())]),
+            ..at(Phase::Settled, "a", "a")
+        };
         let before = at(Phase::Settled, "a", "a");
         assert!(told(Some(&before), &drifted, true).is_empty());
         assert!(told(Some(&drifted), &before, true).is_empty());
-        drifted.trouble = Some(Trouble { kind: TroubleKind::Degraded, reason: "no".to_owned() });
-        assert_eq!(told(Some(&before), &drifted, true), ["Refused"]);
+        let failed = Reason::Failed { reason: "no".to_owned() };
+        drifted.verdict = Verdict::from_reasons([Reason::Drift(drift), failed]);
+        assert_eq!(told(Some(&before), &drifted, true), ["Attention"]);
     }
 
     #[test]

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use ostler_core::drift::policy::MAX_ANNOTATION;
 use ostler_core::node::{ConfigRef, Phase};
+use ostler_core::verdict::AgentReport;
 use serde::{Deserialize, Serialize};
 
 /// Longest document, in bytes.
-const MAX_DOCUMENT: usize = 64 * 1024;
+const MAX_DOCUMENT: usize = 128 * 1024;
 /// Longest trouble, in characters, as in the node's annotation.
 const MAX_TROUBLE: usize = 2000;
 /// Longest other text, in characters. Even if every character has to be escaped, a document stays below its limit.
@@ -83,6 +84,9 @@ pub struct Account {
     /// What the cluster says is to be done about drift.
     #[serde(default)]
     pub drift_policy: Option<String>,
+    /// The agent's part of the verdict; none until its first decision.
+    #[serde(default)]
+    pub report: Option<AgentReport>,
 }
 
 /// How it stands with the cluster.
@@ -117,6 +121,9 @@ impl Account {
             if let Some(image) = &mut reference.image {
                 shorten(image, MAX_TEXT);
             }
+        }
+        for text in self.report.iter_mut().flat_map(AgentReport::texts) {
+            shorten(text, MAX_TEXT);
         }
         self
     }

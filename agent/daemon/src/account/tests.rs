@@ -6,6 +6,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket};
+use ostler_core::node::duties::DriftSummary;
+use ostler_core::node::{Decision, DrainRequest, Next, Trouble, TroubleKind, Wait};
+use ostler_core::verdict::{ConfigSource, Lost};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -33,6 +36,23 @@ pub fn account() -> Account {
         irreconcilable: 0,
         base_kept: false,
         drift_policy: None,
+        report: Some(report()),
+    }
+}
+
+/// An agent that waits for the drain.
+pub fn report() -> AgentReport {
+    let request = DrainRequest::Drain { config: "rendered-worker-2".to_owned(), cordoned: false };
+    let next = Next::Wait(Wait::Controller { request: request.text() });
+    AgentReport {
+        source: ConfigSource::Cluster,
+        current: Some(ConfigRef::new("rendered-worker-1")),
+        desired: Some(ConfigRef::new("rendered-worker-2")),
+        decision: Decision { next, phase: Phase::Draining, trouble: None, drain: Some(request) },
+        retry_at: None,
+        lost: None,
+        drift: None,
+        certificates: None,
     }
 }
 
@@ -175,9 +195,23 @@ fn texts_beyond_their_limits_are_cut_and_the_document_stays_below_its_own() {
         next: long.clone(),
         blocked_by: Some(long.clone()),
         trouble: Some(long.clone()),
-        drift_policy: Some(long),
         current: reference.clone(),
-        desired: reference,
+        desired: reference.clone(),
+        report: Some(AgentReport {
+            current: reference.clone(),
+            desired: reference,
+            lost: Some(Lost { since: 1, reason: long.clone() }),
+            certificates: Some(long.clone()),
+            drift: Some(DriftSummary { config: long.clone(), count: 1, words: long.clone(), since: 1 }),
+            decision: Decision {
+                next: Next::Wait(Wait::Chance { reason: long.clone() }),
+                trouble: Some(Trouble { kind: TroubleKind::Degraded, reason: long.clone() }),
+                drain: Some(DrainRequest::Uncordon { request: long.clone() }),
+                phase: Phase::Executing,
+            },
+            ..report()
+        }),
+        drift_policy: Some(long),
         ..account()
     };
     let document = serde_json::to_vec(&account.bounded()).unwrap();
@@ -196,6 +230,7 @@ fn the_document_has_the_keys_that_programs_know() {
             "current": {"config": "rendered-worker-1"}, "desired": {"config": "rendered-worker-2"},
             "attempt": 1, "retryAt": null, "trouble": null, "api": {"reachable": true, "since": 1_790_999_000},
             "irreconcilable": 0, "baseKept": false, "driftPolicy": null,
+            "report": serde_json::to_value(report()).unwrap(),
         })
     );
 }

@@ -93,11 +93,14 @@ Exit status:
 /// Of `ostler status`.
 pub(super) const STATUS_EXIT: &str = "\
 Exit status:
-  0  settled
+  0  up to date
   1  the status could not be had
   2  the command line is wrong, or --root is no directory
-  4  something needs attention: an open transaction, a damaged record, a restart to come,
-     deployments that could not be read or finished";
+  4  not up to date: an update is under way, waits for something (a restart, health checks,
+     a hold), or something needs attention (drift, a refused configuration, an interrupted
+     transaction, a damaged record)
+  6  not known: the agent is enabled and does not run or answer, the cluster cannot be
+     reached, or there is no configuration";
 
 /// Of `ostler drift`.
 pub(super) const DRIFT_EXIT: &str = "\

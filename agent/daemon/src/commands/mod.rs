@@ -27,6 +27,7 @@ use ostler_core::machine_config::ConfigError;
 use ostler_core::protocol::{Class, Failure};
 use ostler_core::refusal::Refusal;
 use ostler_core::transaction::Ending;
+use ostler_core::verdict::State;
 
 pub use apply::apply;
 pub use asking::{observed, recorded};
@@ -60,6 +61,8 @@ pub enum Outcome {
     Different,
     /// Not done, and the machine is not settled.
     Unsettled,
+    /// Something that decides the answer is not known.
+    Unknown,
 }
 
 impl Outcome {
@@ -72,6 +75,7 @@ impl Outcome {
             Self::Refused => 3,
             Self::Different => 4,
             Self::Unsettled => 5,
+            Self::Unknown => 6,
         }
     }
 }
@@ -79,6 +83,16 @@ impl Outcome {
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         Self::from(outcome.code())
+    }
+}
+
+impl From<State> for Outcome {
+    fn from(state: State) -> Self {
+        match state {
+            State::UpToDate => Self::Success,
+            State::NeedsAttention | State::Updating | State::Waiting => Self::Different,
+            State::Unknown => Self::Unknown,
+        }
     }
 }
 
@@ -129,9 +143,9 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_the_man_pages() {
-        use Outcome::{BadInput, Different, Failed, Refused, Success, Unsettled};
-        let codes = [Success, Failed, BadInput, Refused, Different, Unsettled].map(Outcome::code);
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5]);
+        use Outcome::{BadInput, Different, Failed, Refused, Success, Unknown, Unsettled};
+        let codes = [Success, Failed, BadInput, Refused, Different, Unsettled, Unknown].map(Outcome::code);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

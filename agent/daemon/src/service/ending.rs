@@ -108,7 +108,7 @@ mod tests {
             (decision(Wait::Restart, None), Some(Ending::Waiting)),
             (decision(Wait::Release { reason: String::new() }, None), Some(Ending::Waiting)),
             (decision(chance(), None), None),
-            (decision(Wait::Proof { missing: Vec::new() }, None), None),
+            (decision(Wait::Proof { missing: Vec::new(), until: 0 }, None), None),
             (decision(chance(), Some(TroubleKind::Degraded)), Some(Ending::Failed)),
             (decision(Wait::Help, Some(TroubleKind::Unreconcilable)), Some(Ending::Refused)),
         ] {

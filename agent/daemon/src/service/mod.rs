@@ -56,7 +56,9 @@ use root_half::RootHalf;
 use signals::Signals;
 use standalone::Directory;
 use status_file::StatusFile;
-use teller::Teller;
+#[cfg(test)]
+pub use teller::Seen;
+pub use teller::Teller;
 use worker::{Manner, Parts, Worker};
 
 /// Completes the first boot of this machine.
@@ -246,6 +248,7 @@ fn blank_account(node: &str) -> Account {
         reason: "the agent started".to_owned(),
         next: "look at this machine".to_owned(),
         blocked_by: None,
+        report: None,
         phase: Phase::Considering,
         current: None,
         desired: None,

@@ -12,6 +12,7 @@ use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::{self, IrreconcilableWrite, StatusChange};
 use ostler_core::node::{ConfigRef, NodeView, Notice, Situation};
 use ostler_core::protocol::Sealed;
+use ostler_core::verdict::ConfigSource;
 use serde_json::json;
 
 use super::first_boot::Installation;
@@ -98,6 +99,16 @@ impl Outside {
     /// Whether somebody answers requests to drain.
     pub const fn drains(&self) -> bool {
         self.client().is_some()
+    }
+
+    /// Where desired configurations come from.
+    pub const fn source(&self) -> ConfigSource {
+        match self {
+            Self::Cluster { .. } => ConfigSource::Cluster,
+            Self::FirstBoot(_) => ConfigSource::FirstBoot,
+            Self::Hosted { .. } => ConfigSource::Hosted,
+            Self::Standalone { .. } => ConfigSource::Directory,
+        }
     }
 
     /// Whether configurations go by hashes.

@@ -2,15 +2,31 @@
 //!
 //! Owns when something is said. What is said is worked out in core; how it gets there is the outside's business.
 
-use ostler_core::node::{
-    Decision, Irreconcilable, Next, NodeView, Notice, Outlook, Phase, Situation, Trouble, Wait, keys,
-};
+use ostler_core::node::{Decision, Irreconcilable, Next, NodeView, Notice, Outlook, Phase, Situation, Wait, keys};
 use ostler_core::rival::Rival;
+use ostler_core::verdict::{AgentReport, Verdict};
 
+use super::teller::Seen;
 use super::worker::{RETRY, Worker};
 
 impl Worker {
-    fn situation(&self, decision: &Decision) -> Situation {
+    /// What the verdict rests on now.
+    fn seen(&self, decision: &Decision) -> Seen {
+        let duties = &self.known.duties;
+        let report = AgentReport {
+            source: self.outside.source(),
+            current: self.current(),
+            desired: self.known.node.as_ref().and_then(NodeView::desired),
+            decision: decision.clone(),
+            retry_at: None,
+            lost: self.teller.lost(),
+            drift: duties.drift.clone(),
+            certificates: duties.certificates.refused.clone(),
+        };
+        Seen { machine: self.machine.clone(), report }
+    }
+
+    fn situation(&self, decision: &Decision, verdict: Verdict) -> Situation {
         let update = self.look.as_ref().and_then(|look| match &look.outlook {
             Outlook::Ready(update) => Some(update.clone()),
             _ => None,
@@ -22,11 +38,7 @@ impl Worker {
             desired: node.and_then(NodeView::desired),
             phase: decision.phase,
             update: update.or_else(|| self.report.update()),
-            trouble: decision
-                .trouble
-                .clone()
-                .or_else(|| self.known.duties.certificates.trouble())
-                .or_else(|| self.drift(decision)),
+            verdict,
             drain: decision.drain.clone(),
             irreconcilable: if self.known.gates.irreconcilable {
                 self.report.changes()
@@ -39,13 +51,6 @@ impl Worker {
             boot_image: self.machine.boot_image.clone(),
             duties: self.known.duties.clone(),
         }
-    }
-
-    /// Drift is what is wrong with a node that is otherwise where it should be.
-    fn drift(&self, decision: &Decision) -> Option<Trouble> {
-        let drift = self.known.duties.drift.as_ref().filter(|_| decision.phase.is_at_rest())?;
-        // What was found in the last configuration is not true of the present one.
-        (self.machine.config.as_ref() == Some(&drift.config)).then(|| drift.trouble())
     }
 
     /// A node is called done only after what it cannot have was told.
@@ -73,16 +78,18 @@ impl Worker {
         if self.rival.as_ref() != Some(&rival) {
             self.tell(&Notice::RivalFound { pid: rival.pid, what: rival.what().to_owned() });
         }
-        self.teller.stands_back(decision);
+        let seen = self.seen(decision);
+        self.teller.stands_back(seen);
         self.rival = Some(rival);
         self.last = None;
     }
 
     async fn say(&mut self, decision: &Decision) {
-        let situation = self.situation(decision);
+        let seen = self.seen(decision);
+        let situation = self.situation(decision, seen.verdict());
         let state = self.known.node.as_ref().and_then(|node| node.annotation(keys::STATE));
         let known_done = state == Some(keys::STATE_DONE);
-        let notices = self.teller.stands(&situation, decision, &self.machine.boot.to_string(), known_done);
+        let notices = self.teller.stands(&situation, seen, known_done);
         notices.iter().for_each(|notice| self.tell(notice));
         match self.outside.publish(&situation, &self.known, self.clock.time()).await {
             Ok(published) => {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostler_core::node::transition::{Stand, transitions};
-use ostler_core::node::{ConfigRef, Decision, Next, Notice, Phase, Situation, TroubleKind, Wait, keys};
+use ostler_core::node::{ConfigRef, Decision, Next, Notice, Situation, Wait};
 use ostler_core::os::state::OsState;
-use ostler_core::rival::REMEDY;
+use ostler_core::status::Status;
 use ostler_core::transaction::Progress;
+use ostler_core::verdict::{Agent, AgentReport, Lost, State, Verdict};
 use tokio::sync::watch;
 
 use super::clock::Clock;
@@ -23,8 +24,20 @@ use crate::telling::metrics::Metrics;
 /// How long the service manager is asked to wait for an agent that is told to end in the middle of a change.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What an agent does that finds another one on its node.
-const STANDING_BACK: &str = "standing back";
+/// What a verdict rests on.
+pub struct Seen {
+    /// The machine.
+    pub machine: Status,
+    /// The agent's part.
+    pub report: AgentReport,
+}
+
+impl Seen {
+    /// The verdict on it.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::new(&self.machine, &Agent::Running(&self.report))
+    }
+}
 
 /// Who tells.
 pub struct Teller {
@@ -38,6 +51,8 @@ pub struct Teller {
     lived: Instant,
     is_ready: bool,
     reachable: Option<bool>,
+    lost: Option<Lost>,
+    seen: Option<Seen>,
     os_failures: u32,
 }
 
@@ -55,6 +70,8 @@ impl Teller {
             lived: Instant::now(),
             is_ready: false,
             reachable: None,
+            lost: None,
+            seen: None,
             os_failures: 0,
         }
     }
@@ -79,9 +96,15 @@ impl Teller {
         self.account.send_modify(|account| reason.clone_into(&mut account.reason));
     }
 
+    /// Since when, and why, the source of configurations cannot be read.
+    pub fn lost(&self) -> Option<Lost> {
+        self.lost.clone()
+    }
+
     /// Tells where the node stands; what of it is worth a notice comes back.
-    pub fn stands(&mut self, situation: &Situation, decision: &Decision, boot: &str, known_done: bool) -> Vec<Notice> {
-        let stand = Stand { situation, next: &decision.next, boot, known_done };
+    pub fn stands(&mut self, situation: &Situation, seen: Seen, known_done: bool) -> Vec<Notice> {
+        let boot = seen.machine.boot.to_string();
+        let stand = Stand { situation, boot: &boot, known_done };
         let notices = transitions(self.before.as_ref(), &stand);
         let now = self.clock.seconds();
         if self.before.as_ref().is_none_or(|before| before.phase != situation.phase) {
@@ -92,53 +115,51 @@ impl Teller {
             self.account.send_modify(|account| account.since = now);
         }
         self.measure(situation, now);
-        let doing = doing(situation.phase).to_owned();
-        self.manager.status(&format!("{doing}; next: {}", intention(&decision.next)));
-        self.account.send_modify(|account| {
-            account.doing = doing;
-            account.phase = situation.phase;
-            account.next = intention(&decision.next);
-            account.blocked_by = blocked(&decision.next);
-            account.current = situation.current.clone();
-            account.desired = situation.desired.clone();
-            account.trouble = situation.trouble.as_ref().map(|trouble| trouble.reason.clone());
-        });
         self.before = Some(situation.clone());
+        self.show(seen);
         notices
     }
 
     /// Tells that another agent has the node. What was told before of the node is not ours to know any more.
-    pub fn stands_back(&mut self, decision: &Decision) {
-        self.before = None;
-        let next = intention(&decision.next);
-        self.manager.status(&format!("{STANDING_BACK}; next: {next}"));
-        let now = self.clock.seconds();
-        self.account.send_if_modified(|account| {
-            let news = account.doing != STANDING_BACK;
-            if news {
-                account.since = now;
-            }
-            STANDING_BACK.clone_into(&mut account.doing);
-            account.next.clone_from(&next);
-            account.blocked_by = blocked(&decision.next);
-            account.trouble = None;
-            news
+    pub fn stands_back(&mut self, seen: Seen) {
+        if self.before.take().is_some() {
+            let now = self.clock.seconds();
+            self.account.send_modify(|account| account.since = now);
+        }
+        self.show(seen);
+    }
+
+    fn show(&mut self, seen: Seen) {
+        self.seen = Some(seen);
+        self.assess();
+    }
+
+    /// Shows the verdict on what was seen last, wherever the agent itself is asked for it.
+    fn assess(&self) {
+        let Some(seen) = &self.seen else { return };
+        let (verdict, report) = (seen.verdict(), &seen.report);
+        let headline = verdict.headline(None);
+        self.manager.status(&headline);
+        self.metrics.set_verdict(&verdict, self.clock.seconds());
+        let blocked = matches!(verdict.state(), State::Waiting | State::NeedsAttention);
+        self.account.send_modify(|account| {
+            account.doing = headline;
+            account.phase = report.decision.phase;
+            account.next = intention(&report.decision.next);
+            account.blocked_by = verdict.reasons().first().filter(|_| blocked).map(|reason| reason.message(None));
+            account.current.clone_from(&report.current);
+            account.desired.clone_from(&report.desired);
+            account.trouble = verdict.trouble().map(|trouble| trouble.reason);
+            account.report = Some(report.clone());
         });
     }
 
     fn measure(&self, situation: &Situation, now: u64) {
-        let reason = situation.trouble.as_ref().map_or("", |trouble| trouble.reason.as_str());
-        let state = match (&situation.trouble, situation.phase) {
-            (Some(trouble), _) if trouble.kind == TroubleKind::Unreconcilable => keys::STATE_UNRECONCILABLE,
-            (Some(_), _) => keys::STATE_DEGRADED,
-            (None, Phase::Settled) => keys::STATE_DONE,
-            (None, _) => keys::STATE_WORKING,
-        };
-        self.metrics.set_state(state, reason, now);
+        let reason = situation.trouble().map(|trouble| trouble.reason).unwrap_or_default();
         self.metrics.set_phase(situation.phase);
         self.metrics.set_drift(situation.duties.drift.as_ref().map_or(0, |drift| drift.since));
         if let Some(config) = &situation.current {
-            self.metrics.set_update(&label(config), reason, now);
+            self.metrics.set_update(&label(config), &reason, now);
         }
     }
 
@@ -149,6 +170,10 @@ impl Teller {
             account.attempt = attempt;
             account.retry_at = retry_at;
         });
+        if let Some(seen) = &mut self.seen {
+            seen.report.retry_at = retry_at;
+            self.assess();
+        }
     }
 
     /// Tells what only a new installation could bring.
@@ -172,6 +197,11 @@ impl Teller {
         }
         let since = self.clock.seconds();
         self.account.send_modify(|account| account.api = Some(Api { reachable, since }));
+        self.lost = (!reachable).then(|| Lost { since, reason: reason.to_owned() });
+        if let Some(seen) = &mut self.seen {
+            seen.report.lost.clone_from(&self.lost);
+            self.assess();
+        }
         match (before, reachable) {
             (_, false) => self.tell(&Notice::ApiLost { reason: reason.to_owned() }),
             (Some(_), true) => self.tell(&Notice::ApiBack),
@@ -185,6 +215,10 @@ impl Teller {
         let doing = match &progress.subject {
             Some(subject) => format!("{}: {}", show::phase(progress.phase), show::printable(subject)),
             None => show::phase(progress.phase).to_owned(),
+        };
+        let doing = match &self.seen {
+            Some(seen) => format!("{} {doing}", seen.verdict().headline(None)),
+            None => doing,
         };
         self.manager.status(&doing);
         self.account.send_modify(|account| account.doing = doing);
@@ -254,20 +288,6 @@ fn label(config: &ConfigRef) -> String {
     }
 }
 
-const fn doing(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Settled => "in the desired configuration",
-        Phase::Considering => "looking at an update",
-        Phase::Refused => "not able to update",
-        Phase::Held => "held before an update",
-        Phase::Draining => "waiting for workloads to leave",
-        Phase::Executing => "changing this machine",
-        Phase::Restarting => "about to restart",
-        Phase::Proving => "proving itself after the restart",
-        Phase::Completing => "waiting for workloads to be let in",
-    }
-}
-
 fn intention(next: &Next) -> String {
     match next {
         Next::Wait(wait) => format!("wait for {}", awaited(wait)),
@@ -288,23 +308,14 @@ fn awaited(wait: &Wait) -> String {
         Wait::Target => "a configuration to be desired".to_owned(),
         Wait::Turn => "another process that is at work on the machine".to_owned(),
         Wait::Rival(rival) => format!("process {} to end: {}", rival.pid, rival.what()),
-        Wait::Release { .. } => "the annotation ostler.dev/hold to be removed".to_owned(),
+        Wait::Release { .. } => "the hold to be released".to_owned(),
         Wait::Controller { request } => format!("the drain controller to do {request}"),
         Wait::Restart => "the machine to restart".to_owned(),
-        Wait::Proof { missing } => format!("the proof of this boot: {}", missing.join(", ")),
+        Wait::Proof { missing, .. } => {
+            let names: Vec<&str> = missing.iter().map(|check| check.name()).collect();
+            format!("health checks: {}", names.join(", "))
+        }
         Wait::Help => "somebody to help".to_owned(),
         Wait::Chance { .. } => "the next try".to_owned(),
-    }
-}
-
-/// What keeps the node from going on by itself.
-fn blocked(next: &Next) -> Option<String> {
-    match next {
-        Next::Wait(Wait::Settled | Wait::Target) => None,
-        Next::Wait(Wait::Release { reason }) if !reason.is_empty() => Some(format!("hold: {reason}")),
-        Next::Wait(Wait::Chance { reason }) => Some(reason.clone()),
-        Next::Wait(Wait::Rival(rival)) => Some(format!("{}; {REMEDY}", rival.words())),
-        Next::Wait(wait) => Some(awaited(wait)),
-        _ => None,
     }
 }

@@ -1,9 +1,9 @@
 //! How answers look: text for a person, JSON for a program. Nothing is decided here.
 
+mod agent;
 mod bootloader;
 mod contents;
 mod course;
-mod daemon;
 mod documents;
 mod drift;
 mod excerpt;
@@ -15,21 +15,23 @@ mod remedy;
 mod report;
 mod status;
 mod table;
+mod verdict;
 
 use std::io::Write;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+pub use agent::agent;
 pub use bootloader::{BootloaderDocument, WriteDocument, bootloader, bootloader_failure, intent, written};
 pub use course::{CourseDocument, course, failure, forecast, not_done_here, restart, withdrawal};
-pub use daemon::daemon;
 pub use documents::{DiffDocument, PlanDocument};
 pub use drift::{DriftDocument, drift, policy_trouble, repair_notice};
 pub use handover::{can_be_handed_back, handed_back};
 pub use phrase::{phase, printable};
 pub use report::{differences, plan, refusal};
 pub use status::{StatusDocument, status};
+pub use verdict::verdict;
 
 /// Prints a JSON document.
 pub fn json<T: Serialize>(document: &T) -> Result<()> {

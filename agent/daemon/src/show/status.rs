@@ -2,23 +2,24 @@
 
 use std::fmt::Write as _;
 
-use ostler_core::rival::{REMEDY, Rival};
+use ostler_core::rival::Rival;
 use ostler_core::status::Status;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose, Rejected, Trial};
+use ostler_core::verdict::{State, Verdict};
 use serde::Serialize;
 
+use super::agent::DaemonDocument;
 use super::course::FinishedDocument;
-use super::daemon::DaemonDocument;
 use super::moment;
 use super::os::{self, OsDocument};
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, config, phase, printable, styled};
-use crate::account::Account;
-use crate::account::client::AskError;
+use super::verdict::VerdictDocument;
+use crate::commands::Heard;
 
 /// What `ostler status` says.
 pub fn status(status: &Status) -> String {
-    let mut text = verdict(status);
+    let mut text = String::new();
     let named = |name: &Option<String>| name.as_deref().map_or_else(|| "none".to_owned(), config);
     let _ = writeln!(text, "\n{}  {}", styled(HEADING, "Configuration"), named(&status.config));
     if let Some(image) = &status.image {
@@ -58,79 +59,10 @@ fn given_up(rejected: &[Rejected]) -> String {
     text
 }
 
-/// Whether something needs attention, and what to do about each thing that does.
-fn verdict(status: &Status) -> String {
-    let mut lines = Vec::new();
-    if let Some(rival) = &status.rival {
-        lines.push(format!("{}, so nothing is changed here: {REMEDY}", rival.words()));
-    }
-    lines.extend(unended(status));
-    if let Some(behind) = &status.behind {
-        lines.push(format!(
-            "another agent left this configuration half done, and \"ostler daemon\" has yet to finish it: {}",
-            printable(&behind.words)
-        ));
-    }
-    if status.awaits_reboot && status.open.is_none() {
-        lines.push("the configuration takes effect with a restart: run \"ostler reboot\"".to_owned());
-    }
-    if let Some(restart) = &status.restart {
-        lines.push(format!(
-            "a restart was ordered at {} and has not happened yet: see \"journalctl -u machine-config-daemon-reboot\"",
-            moment::utc(restart.ordered)
-        ));
-    }
-    if let Some(words) = &status.os.finalization_failure {
-        lines.push(format!("the machine could not finish a staged deployment: {}", printable(words)));
-    }
-    if let Some(reason) = &status.os_unknown {
-        lines.push(format!("the deployments cannot be read: {}", printable(reason)));
-    }
-    for record in &status.damaged {
-        lines.push(format!(
-            "a record is damaged and not used: {}; \"ostler drift\" tells whether the machine agrees with its \
-             configuration",
-            printable(record)
-        ));
-    }
-    if lines.is_empty() {
-        let busy = if status.busy { " Another process is at work on it right now." } else { "" };
-        let trial = if status.trial.is_some() { " The configuration has yet to prove itself." } else { "" };
-        let theirs = if status.inherited.is_some() { " Another agent has brought it there." } else { "" };
-        return format!("{}{busy}{trial}{theirs}\n", styled(GOOD, "Settled."));
-    }
-    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!("{}\n{lines}", styled(CAUTION, "Needs attention"))
-}
-
-/// What to do about a transaction that is open.
-fn unended(status: &Status) -> Option<String> {
-    match (&status.open, status.busy) {
-        (Some(_), true) => Some("a transaction is under way: wait for it to end".to_owned()),
-        (Some(open), false) if open.awaits_end_of.is_some() && status.awaits_reboot => {
-            Some(format!("the {} waits for a restart: run \"ostler reboot\"", purpose(open.purpose)))
-        }
-        (Some(open), false) if open.awaits_end_of.is_some() => Some(
-            "the machine has restarted: run \"ostler recover\" to see whether it runs what was staged, and to finish or go back"
-                .to_owned(),
-        ),
-        (Some(_), false) => Some("a transaction was interrupted: run \"ostler recover\"".to_owned()),
-        (None, _) => None
-    }
-}
-
-const fn purpose(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Update => "update",
-        Purpose::Rollback => "rollback",
-        Purpose::Repair => "repair",
-    }
-}
-
 fn route(what: Purpose, from: &str, to: &str) -> String {
     match what {
-        Purpose::Repair => format!("{} of {}", purpose(what), config(to)),
-        Purpose::Update | Purpose::Rollback => format!("{} from {} to {}", purpose(what), config(from), config(to)),
+        Purpose::Repair => format!("{} of {}", what.noun(), config(to)),
+        Purpose::Update | Purpose::Rollback => format!("{} from {} to {}", what.noun(), config(from), config(to)),
     }
 }
 
@@ -173,8 +105,9 @@ fn ended(last: &Finished) -> String {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDocument<'a> {
-    /// Whether nothing needs attention.
-    pub settled: bool,
+    verdict: VerdictDocument<'a>,
+    /// Whether the node is up to date.
+    settled: bool,
     config: Option<&'a str>,
     image: Option<&'a str>,
     previous: Option<&'a str>,
@@ -234,17 +167,11 @@ struct OpenDocument<'a> {
 }
 
 impl<'a> StatusDocument<'a> {
-    /// Of this status, and of what the daemon says.
-    pub fn new(status: &'a Status, daemon: &'a Result<Option<Account>, AskError>) -> Self {
+    /// Of this status, and of what the agent says.
+    pub fn new(status: &'a Status, verdict: &'a Verdict, heard: &'a Heard) -> Self {
         Self {
-            settled: status.open.is_none()
-                && status.damaged.is_empty()
-                && status.rival.is_none()
-                && status.behind.is_none()
-                && !status.awaits_reboot
-                && status.restart.is_none()
-                && status.os.finalization_failure.is_none()
-                && status.os_unknown.is_none(),
+            verdict: VerdictDocument::new(verdict, heard.now),
+            settled: verdict.state() == State::UpToDate,
             config: status.config.as_deref(),
             image: status.image.as_deref(),
             previous: status.previous.as_deref(),
@@ -262,8 +189,8 @@ impl<'a> StatusDocument<'a> {
             damaged: &status.damaged,
             rival: status.rival.as_ref(),
             os: OsDocument::new(status),
-            daemon: daemon.as_ref().ok().and_then(Option::as_ref).map(DaemonDocument::new),
-            daemon_unknown: daemon.as_ref().err().map(ToString::to_string),
+            daemon: heard.account.as_ref().ok().and_then(Option::as_ref).map(DaemonDocument::new),
+            daemon_unknown: heard.account.as_ref().err().map(ToString::to_string),
         }
     }
 }

@@ -44,6 +44,12 @@ impl Manager {
         Self { socket, watchdog: sd_notify::watchdog_enabled() }
     }
 
+    /// One that reads here.
+    #[cfg(test)]
+    pub const fn reading(socket: UnixDatagram) -> Self {
+        Self { socket: Some(socket), watchdog: None }
+    }
+
     /// We can be relied upon.
     pub fn ready(&self) {
         self.send(&[NotifyState::Ready]);

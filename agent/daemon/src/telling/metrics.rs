@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use ostler_core::node::Phase;
+use ostler_core::verdict::{State, Verdict};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -41,7 +42,7 @@ struct Os {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct State {
+struct NodeState {
     state: String,
     reason: String,
 }
@@ -55,6 +56,11 @@ struct Outcome {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PhaseName {
     phase: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct VerdictName {
+    verdict: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -89,7 +95,7 @@ pub struct Metrics {
 struct Mcd {
     os: Family<Os, Gauge>,
     pivot_errors: Gauge,
-    state: Family<State, Gauge>,
+    state: Family<NodeState, Gauge>,
     reboots_failed: Counter,
     update: Family<Outcome, Gauge>,
     kubelet: Gauge,
@@ -105,6 +111,7 @@ struct Own {
     retries: Family<Class, Counter>,
     last_error: Gauge<u64, AtomicU64>,
     phase: Family<PhaseName, Gauge>,
+    verdict: Family<VerdictName, Gauge>,
 }
 
 impl Default for Metrics {
@@ -169,6 +176,12 @@ impl Own {
                 Gauge::default(),
             ),
             phase: added(registry, "ostler_phase", "1 for the phase that the node is in", Family::default()),
+            verdict: added(
+                registry,
+                "ostler_verdict",
+                "1 for the state that ostler status reports first",
+                Family::default(),
+            ),
         }
     }
 }
@@ -202,9 +215,9 @@ impl Metrics {
     }
 
     /// Which of the four states the node is in since when, and why.
-    pub fn set_state(&self, state: &str, reason: &str, now: u64) {
+    fn set_state(&self, state: &str, reason: &str, now: u64) {
         self.mcd.state.clear();
-        self.mcd.state.get_or_create(&State { state: label(state), reason: label(reason) }).set(moment(now));
+        self.mcd.state.get_or_create(&NodeState { state: label(state), reason: label(reason) }).set(moment(now));
     }
 
     /// A restart was ordered and did not happen.
@@ -222,6 +235,17 @@ impl Metrics {
     pub fn set_phase(&self, present: Phase) {
         for phase in PHASES {
             self.own.phase.get_or_create(&PhaseName { phase: name(phase) }).set((phase == present).into());
+        }
+    }
+
+    /// The node's state, also in the words of the machine-config-daemon where it has some for it.
+    pub fn set_verdict(&self, verdict: &Verdict, now: u64) {
+        for state in State::ALL {
+            let present = state == verdict.state();
+            self.own.verdict.get_or_create(&VerdictName { verdict: state.name() }).set(present.into());
+        }
+        if let Some(state) = verdict.node_state() {
+            self.set_state(state, &verdict.trouble().map(|trouble| trouble.reason).unwrap_or_default(), now);
         }
     }
 

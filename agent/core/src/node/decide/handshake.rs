@@ -11,6 +11,7 @@ use super::*;
 use crate::node::publication::annotations;
 use crate::node::situation::{Irreconcilable, Situation};
 use crate::node::{Duties, keys};
+use crate::verdict::{Agent, AgentReport, ConfigSource, Verdict};
 
 /// What decides about drains; of the rest, only the state is looked at.
 const KEPT: [&str; 4] = [keys::DESIRED_CONFIG, keys::DESIRED_DRAIN, keys::LAST_APPLIED_DRAIN, keys::CORDONED_BEFORE];
@@ -206,13 +207,25 @@ impl World {
 }
 
 fn situation(config: &str, desired: ConfigRef, decision: &Decision) -> Situation {
-    Situation {
-        node: "worker-0".to_owned(),
+    let machine = Status { config: Some(config.to_owned()), ..Status::default() };
+    let report = AgentReport {
+        source: ConfigSource::Cluster,
         current: Some(ConfigRef::new(config)),
         desired: Some(desired),
+        decision: decision.clone(),
+        retry_at: None,
+        lost: None,
+        drift: None,
+        certificates: None,
+    };
+    let verdict = Verdict::new(&machine, &Agent::Running(&report));
+    Situation {
+        node: "worker-0".to_owned(),
+        current: report.current,
+        desired: report.desired,
         phase: decision.phase,
         update: None,
-        trouble: decision.trouble.clone(),
+        verdict,
         drain: decision.drain.clone(),
         irreconcilable: Irreconcilable::Untold,
         finalization_failure: None,

@@ -377,7 +377,7 @@ fn a_restart_is_ordered_once_and_again_when_it_does_not_happen() {
 #[test]
 fn a_machine_proves_itself_in_time_or_goes_back() {
     let tried = |to: &str| Case::to(to).machine(|machine| machine.trial = trial("boot-1"));
-    let missing = "Wait(Proof { missing: [\"the kubelet is not healthy\"] }) Proving";
+    let missing = "Wait(Proof { missing: [Kubelet], until: 101195 }) Proving";
     let gave_up = "GiveUp { reason: \"the kubelet is not healthy 20 minutes after the restart\" } Proving";
     check(vec![
         (tried("a"), "Confirm Proving"),

@@ -1,7 +1,5 @@
 //! Which certificates of the cluster a machine has.
 
-use crate::node::situation::{Trouble, TroubleKind};
-
 /// What was delivered last, as the controller wants to know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificates {
@@ -11,12 +9,4 @@ pub struct Certificates {
     pub rotation: Option<String>,
     /// What the cluster hands out and the machine cannot take, in words.
     pub refused: Option<String>,
-}
-
-impl Certificates {
-    /// What the node is reported with.
-    pub fn trouble(&self) -> Option<Trouble> {
-        let refused = self.refused.as_ref()?;
-        Some(Trouble { kind: TroubleKind::Degraded, reason: format!("certificates cannot be delivered: {refused}") })
-    }
 }

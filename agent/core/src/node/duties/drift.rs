@@ -1,8 +1,9 @@
 //! How a machine differs from its configuration, in as many words as fit: those of the machine-config-daemon where it has
 //! some, because others look for them, and never any contents.
 
+use serde::{Deserialize, Serialize};
+
 use crate::drift::{Difference, Drift, Subject};
-use crate::node::situation::{Trouble, TroubleKind};
 
 /// Differences that are told one by one; the rest is counted.
 const MOST_TOLD: usize = 3;
@@ -12,7 +13,8 @@ const MAX_NAME: usize = 256;
 const SPECIAL: [(u32, u32, char); 3] = [(1 << 23, 0o4000, 'u'), (1 << 22, 0o2000, 'g'), (1 << 20, 0o1000, 't')];
 
 /// A summary of drift that is to be reported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DriftSummary {
     /// The configuration that the machine differs from.
     pub config: String,
@@ -37,13 +39,12 @@ impl DriftSummary {
         Some(Self { config: config.to_owned(), count: drift.len(), words: words.join("; "), since })
     }
 
-    /// What the node is reported with.
-    pub fn trouble(&self) -> Trouble {
-        let reason = format!(
+    /// The reason that the node is reported as degraded for.
+    pub fn report(&self) -> String {
+        format!(
             "unexpected on-disk state validating against {}: {}; run \"ostler drift\" on the node for all of it",
             self.config, self.words
-        );
-        Trouble { kind: TroubleKind::Degraded, reason }
+        )
     }
 }
 
@@ -189,7 +190,7 @@ mod tests {
             (0..5000).map(|_| Drift { subject: long.clone(), difference: Difference::Contents }).collect();
         let summary = DriftSummary::new("rendered-1", &drift, 7).unwrap();
         assert!(summary.words.ends_with("; and 4997 more"), "{}", summary.words);
-        let reason = summary.trouble().reason;
+        let reason = summary.report();
         assert!(reason.len() < 1500 && !reason.contains(['\n', '\u{1b}']), "{reason}");
         assert!(reason.starts_with("unexpected on-disk state validating against rendered-1: content mismatch"));
         assert_eq!(DriftSummary::new("rendered-1", &[], 7), None);

@@ -28,9 +28,11 @@ impl Notice {
             | Self::CredentialsAwaited { .. }
             | Self::ConfigDoubtful { .. }
             | Self::RivalFound { .. } => Weight::Warning,
-            Self::Refused { .. } | Self::GivenUp { .. } | Self::Failed { .. } | Self::DutyRefused { .. } => {
-                Weight::Failure
-            }
+            Self::Refused { .. }
+            | Self::GivenUp { .. }
+            | Self::Failed { .. }
+            | Self::DutyRefused { .. }
+            | Self::Attention { .. } => Weight::Failure,
             _ => Weight::Usual,
         }
     }
@@ -59,6 +61,7 @@ impl Notice {
             Self::DutyRefused { .. } => Some((Warning, "DutyRefused")),
             Self::KubeletRestarted { .. } => Some((Normal, "KubeletRestarted")),
             Self::PrefetchFailed { .. } => Some((Warning, "PrefetchFailed")),
+            Self::Attention { .. } => Some((Warning, "NeedsAttention")),
             _ => None,
         }
     }
@@ -138,13 +141,12 @@ impl Notice {
 
     fn of_trouble(&self) -> Option<String> {
         Some(match self {
-            Self::Refused { config, reason } => format!("this node cannot have {config}: {reason}"),
-            Self::Held { config, reason } if reason.is_empty() => {
-                format!("the update to {config} is held; remove the node's annotation ostler.dev/hold to let it go on")
+            Self::Refused { config, reason } => format!("update to {config} refused: {reason}"),
+            Self::Attention { reason } => format!("needs attention: {reason}"),
+            Self::Held { config, reason, source } => {
+                let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+                format!("update to {config} held{reason}; to release it, {}", source.release())
             }
-            Self::Held { config, reason } => format!(
-                "the update to {config} is held ({reason}); remove the node's annotation ostler.dev/hold to let it go on"
-            ),
             Self::RestartLate { seconds } => {
                 format!("the restart ordered {seconds} seconds ago has not happened; it is ordered again")
             }

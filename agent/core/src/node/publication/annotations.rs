@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::node::keys;
-use crate::node::situation::{DrainRequest, Phase, Situation, TroubleKind};
+use crate::node::situation::{DrainRequest, Phase, Situation};
 use crate::node::view::NodeView;
 
 /// Ends a text that was cut.
@@ -54,19 +54,13 @@ impl Wanted {
 }
 
 fn state(situation: &Situation, wanted: &mut BTreeMap<&'static str, Wanted>) {
-    let state = match (&situation.trouble, situation.phase) {
-        (Some(trouble), _) => match trouble.kind {
-            TroubleKind::Degraded => keys::STATE_DEGRADED,
-            TroubleKind::Unreconcilable => keys::STATE_UNRECONCILABLE,
-        },
-        (None, Phase::Settled) => keys::STATE_DONE,
-        (None, _) => keys::STATE_WORKING,
-    };
-    let reason = situation.trouble.as_ref().map(|trouble| bounded(&trouble.reason)).unwrap_or_default();
+    if let Some(state) = situation.verdict.node_state() {
+        let reason = situation.trouble().map(|trouble| bounded(&trouble.reason)).unwrap_or_default();
+        wanted.insert(keys::STATE, Wanted::text(state));
+        wanted.insert(keys::REASON, Wanted::Text(reason));
+    }
     let restarts = situation.phase == Phase::Restarting;
     let failure = situation.finalization_failure.as_deref().filter(|failure| !failure.is_empty());
-    wanted.insert(keys::STATE, Wanted::text(state));
-    wanted.insert(keys::REASON, Wanted::Text(reason));
     wanted.insert(keys::POST_CONFIG_ACTION, if restarts { Wanted::text(keys::REBOOTING) } else { Wanted::Blank });
     wanted.insert(keys::FINALIZE_FAILURE, failure.map_or(Wanted::Blank, |text| Wanted::Text(bounded(text))));
 }

@@ -7,13 +7,14 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::server::{Row, Server};
-use super::tests::{phase, settled};
+use super::tests::{at, failing, phase, settled};
 use super::*;
 use crate::api::machine_config_node::{MAX_CONDITION_MESSAGE, MAX_CONDITIONS};
 use crate::ignition::{Config, Section};
 use crate::node::duties::{Course, Duties, Pinned, SetOutcome, SetStanding};
-use crate::node::situation::{Phase, Trouble, TroubleKind, Update};
+use crate::node::situation::{Phase, TroubleKind, Update};
 use crate::node::view::ConfigRef;
+use crate::verdict::State;
 use known::Writer;
 
 /// What the controller writes.
@@ -58,14 +59,14 @@ fn pinned() -> impl Strategy<Value = Pinned> {
 
 fn situation() -> impl Strategy<Value = Situation> {
     let kind = select(vec![TroubleKind::Degraded, TroubleKind::Unreconcilable]);
-    let trouble = (kind, text()).prop_map(|(kind, reason)| Trouble { kind, reason });
+    let trouble = (kind, text()).prop_map(|(kind, reason)| failing(kind, &reason));
     (phase(), of(config()), of(config()), of(update()), of(trouble), pinned()).prop_map(
         |(phase, current, desired, update, trouble, pinned)| Situation {
             phase,
             current,
             desired,
             update,
-            trouble,
+            verdict: trouble.unwrap_or_else(|| at(phase)),
             duties: Duties { pinned, ..Duties::default() },
             ..settled("n", "a")
         },
@@ -113,7 +114,7 @@ proptest! {
                     server.publish(&situation);
                     let again = server.publish(&situation);
                     prop_assert!(again.is_empty(), "{situation:?} {again:?}");
-                    let rests = situation.phase == Phase::Settled && situation.trouble.is_none();
+                    let rests = situation.verdict.state() == State::UpToDate;
                     let open: Vec<String> = server.open().into_iter().filter(|type_| !type_.starts_with("Pin")).collect();
                     prop_assert!(!rests || open == ["Updated"], "{open:?}");
                 }
@@ -129,7 +130,7 @@ proptest! {
         row in 0..ROWS.len(),
     ) {
         let planned = |situation: Situation| Situation {
-            update: Some(super::tests::update()), trouble: None, ..situation
+            update: Some(super::tests::update()), verdict: at(situation.phase), ..situation
         };
         let (before, after) = (planned(before), planned(after));
         let mut server = Server::new("n", "b");

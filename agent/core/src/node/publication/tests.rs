@@ -7,8 +7,9 @@ use proptest::sample::select;
 use super::server::{Row, Server, changed};
 use super::*;
 use crate::api::machine_config_node::SpecConfigImage;
-use crate::node::situation::{Phase, Trouble, TroubleKind, Update};
+use crate::node::situation::{Phase, TroubleKind, Update};
 use crate::node::view::ConfigRef;
+use crate::verdict::{Reason, Verdict};
 
 mod courses;
 mod pinned;
@@ -21,7 +22,7 @@ pub(super) fn settled(node: &str, config: &str) -> Situation {
         desired: Some(ConfigRef::new(config)),
         phase: Phase::Settled,
         update: None,
-        trouble: None,
+        verdict: Verdict::default(),
         drain: None,
         irreconcilable: Irreconcilable::Untold,
         finalization_failure: None,
@@ -29,6 +30,18 @@ pub(super) fn settled(node: &str, config: &str) -> Situation {
         boot_image: None,
         duties: crate::node::Duties::default(),
     }
+}
+
+/// The verdict on a node that is so far and in no trouble.
+pub(super) fn at(phase: Phase) -> Verdict {
+    let config = "b".to_owned();
+    Verdict::from_reasons((phase != Phase::Settled).then_some(Reason::Applying { config }))
+}
+
+/// The verdict on a node that cannot go on.
+pub(super) fn failing(kind: TroubleKind, reason: &str) -> Verdict {
+    let (config, reason) = ("b".to_owned(), reason.to_owned());
+    Verdict::from_reasons([Reason::Refused { config, kind, reason }])
 }
 
 /// An update with a restart.
@@ -54,11 +67,12 @@ pub(super) fn phase() -> impl Strategy<Value = Phase> {
 fn on_the_way(phase: Phase, update: Option<Update>) -> Situation {
     let desired = Some(ConfigRef::new("b"));
     let arrived = phase == Phase::Completing;
-    Situation { phase, update, desired, ..settled("n", if arrived { "b" } else { "a" }) }
+    let verdict = at(phase);
+    Situation { phase, update, desired, verdict, ..settled("n", if arrived { "b" } else { "a" }) }
 }
 
 fn in_trouble(situation: Situation, kind: TroubleKind, reason: &str) -> Situation {
-    Situation { trouble: Some(Trouble { kind, reason: reason.to_owned() }), ..situation }
+    Situation { verdict: failing(kind, reason), ..situation }
 }
 
 /// A server with a node at rest in `a`, which is to update to `b`.

@@ -9,6 +9,7 @@ use crate::api::Condition;
 use crate::api::machine_config_node::ConditionStatus::{self, False, True, Unknown};
 use crate::node::keys::NOT_YET_SET;
 use crate::node::situation::{Phase, Situation};
+use crate::verdict::State;
 
 mod change;
 
@@ -36,9 +37,10 @@ pub(super) enum Word {
 const NOT_REQUIRED: &str = "Node Drain Not required for this update.";
 const EXECUTED_DRAINED: &str = "UpdateExecutedDrained";
 
-/// What becomes of a condition that only a daemon writes.
+/// What becomes of a condition that only a daemon writes. Of a node whose state is not known, what was said last stays.
 pub(super) fn own(type_: &'static str, situation: &Situation) -> Word {
     match type_ {
+        _ if situation.verdict.state() == State::Unknown => Word::Keeps,
         known::UPDATED => updated(situation),
         known::UPDATE_PREPARED => prepared(situation),
         known::POST_ACTION_COMPLETE => post_action(situation),
@@ -62,6 +64,7 @@ pub(super) fn shared(
 ) -> Word {
     let undrained = situation.update.as_ref().is_some_and(|update| !update.drain);
     match (stage(situation), type_) {
+        _ if situation.verdict.state() == State::Unknown => Word::Keeps,
         (Phase::Settled, _) => Word::Ends,
         (Phase::Considering | Phase::Refused | Phase::Held, _) if begins => Word::Ends,
         (Phase::Considering | Phase::Refused | Phase::Held | Phase::Draining, _) => {
@@ -88,10 +91,10 @@ fn says(status: ConditionStatus, reason: &'static str, message: impl Into<String
     Word::Says(Statement { status, reason, message: message.into() })
 }
 
-/// The phase, as far as conditions go: a node in trouble is not at rest.
-const fn stage(situation: &Situation) -> Phase {
+/// The phase, as far as conditions go: only a node that is up to date is at rest.
+fn stage(situation: &Situation) -> Phase {
     match situation.phase {
-        Phase::Settled if situation.trouble.is_some() => Phase::Considering,
+        Phase::Settled if situation.verdict.state() != State::UpToDate => Phase::Considering,
         phase => phase,
     }
 }
@@ -128,7 +131,7 @@ fn refusal(situation: &Situation) -> String {
     let current = situation.current.as_ref().map(|current| current.config.as_str());
     let from = situation.update.as_ref().map(|update| update.from.as_str()).or(current).unwrap_or(NOT_YET_SET);
     let to = situation.desired.as_ref().map_or(NOT_YET_SET, |desired| desired.config.as_str());
-    let error = situation.trouble.as_ref().map_or("", |trouble| trouble.reason.as_str());
+    let error = situation.trouble().map(|trouble| trouble.reason).unwrap_or_default();
     format!("Update Failed compatibility validation. MachineConfigs {from} and {to} are not compatible. Err: {error}")
 }
 
@@ -184,12 +187,12 @@ fn rebooted(situation: &Situation) -> Word {
 /// That an update succeeded is said only when there is nothing left that could fail.
 fn degraded(situation: &Situation) -> Word {
     let node = &situation.node;
-    if let Some(trouble) = &situation.trouble {
+    if let Some(trouble) = situation.trouble() {
         let message = format!("Node {node} upgrade failure. {}", trouble.reason);
         return says(True, known::NODE_DEGRADED, message);
     }
     let message = format!("Node {node} upgrade succeeded");
-    match situation.phase {
+    match stage(situation) {
         Phase::Completing => says(False, known::NODE_DEGRADED, message),
         Phase::Settled => Word::Corrects(Statement { status: False, reason: known::NODE_DEGRADED, message }),
         _ => Word::Ends,

@@ -12,7 +12,7 @@ const DRY: ConsentOptions = ConsentOptions { dry_run: true, yes: false };
 fn run(scene: Scene, consent: ConsentOptions, replies: Vec<Reply>) -> (Played, Scripted) {
     let mut asks = Scripted::new(replies);
     let options = HandBackOptions { consent, machine: MachineOptions::default() };
-    let nobody = |_: Option<&Path>| Heard { account: Ok(None), now: 1 };
+    let nobody = |_: Option<&Path>| Heard { account: Ok(None), enabled: false, now: 1 };
     let played = play(scene, |console| hand_back(&options, console, |_| Ok(&mut asks), nobody));
     (played, asks)
 }
@@ -56,6 +56,7 @@ fn a_daemon_of_ours_has_to_be_stopped_first() {
     let options = HandBackOptions { consent: YES, machine: MachineOptions::default() };
     let silent = |_: Option<&Path>| Heard {
         account: Err(AskError::Unreachable(std::io::ErrorKind::PermissionDenied.into())),
+        enabled: false,
         now: 1,
     };
     let mut asks = Scripted::new([]);

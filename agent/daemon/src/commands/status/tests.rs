@@ -12,11 +12,12 @@ use super::*;
 use crate::cli::MachineOptions;
 use crate::commands::scripted::{PROGRAM, Played, SCRIPT, Scene, Scripted, failure, finished, play, undone};
 
-mod daemon;
+mod agent;
+mod surfaces;
 
 /// No daemon, and it is four minutes after everything.
 fn nobody(_: Option<&Path>) -> Heard {
-    Heard { account: Ok(None), now: 1_791_000_240 }
+    Heard { account: Ok(None), enabled: false, now: 1_791_000_240 }
 }
 
 fn run(scene: Scene, reply: Reply) -> Played {
@@ -116,7 +117,7 @@ fn a_settled_machine_is_told_with_its_last_transaction() {
     assert_eq!(
         played.stdout,
         "\
-Settled.
+Up to date. No agent runs on this machine.
 
 Configuration  rendered-worker-1
 Before it      none
@@ -137,8 +138,8 @@ fn an_interrupted_transaction_is_told_with_its_remedy() {
     assert_eq!(
         played.stdout,
         "\
-Needs attention
-  a transaction was interrupted: run \"ostler recover\"
+Needs attention: the update to rendered-worker-2 was interrupted.
+  Fix: run \"ostler recover\"
 
 Configuration  rendered-worker-1
 Before it      none
@@ -156,21 +157,29 @@ Open transaction
 #[test]
 fn everything_that_needs_attention_is_said_and_nothing_else_does() {
     for (status, outcome, said_of_it) in [
-        (Status { busy: true, ..open() }, Outcome::Different, "a transaction is under way: wait for it to end"),
+        (
+            Status { busy: true, ..open() },
+            Outcome::Different,
+            "Updating: rolling back from rendered-worker-2: no space left\\u{1b}[2J.\n",
+        ),
         (
             Status { rival: Some(Rival { pid: 7, task: Task::FirstBoot }), ..settled() },
             Outcome::Different,
-            "machine-config-daemon, at the completion of the first boot, runs on this node as process 7, so nothing",
+            "Needs attention: machine-config-daemon, at the completion of the first boot, runs on this node as process 7, so",
         ),
         (Status { awaits_reboot: true, ..settled() }, Outcome::Different, "run \"ostler reboot\""),
         (
             Status { damaged: vec!["journal/1: torn".to_owned()], ..settled() },
             Outcome::Different,
-            "a record is damaged and not used: journal/1: torn; ",
+            "Needs attention: damaged journal records: journal/1: torn.\n  Fix: run \"ostler drift\" to ",
         ),
-        (Status { busy: true, ..settled() }, Outcome::Success, "Settled. Another process is at work on it right now."),
+        (
+            Status { busy: true, ..settled() },
+            Outcome::Different,
+            "Waiting for another process that changes the machine.\n",
+        ),
         (Status { forced: true, ..settled() }, Outcome::Success, "Next forced    yes, the force file is there"),
-        (Status::default(), Outcome::Success, "Configuration  none"),
+        (Status::default(), Outcome::Unknown, "Unknown: no configuration was ever applied here.\n"),
         (
             Status { image: Some("quay.io/os@sha256:1".to_owned()), ..settled() },
             Outcome::Success,
@@ -195,6 +204,20 @@ fn a_program_gets_the_same_as_a_document() {
     assert_eq!(
         played.json(),
         json!({
+            "verdict": {
+                "state": "needsAttention", "summary": "Needs attention: the update to rendered-worker-2 was interrupted.",
+                "reasons": [
+                    {
+                        "reason": "Interrupted",
+                        "detail": {"purpose": "update", "config": "rendered-worker-2", "restarted": false},
+                        "state": "needsAttention", "message": "the update to rendered-worker-2 was interrupted",
+                        "fix": "run \"ostler recover\"",
+                    },
+                    {
+                        "reason": "NoAgent", "state": "upToDate", "message": "No agent runs on this machine", "fix": null,
+                    },
+                ],
+            },
             "settled": false, "config": "rendered-worker-1", "image": null, "previous": null,
             "open": {
                 "purpose": "update", "direction": "back", "from": "rendered-worker-1", "to": "rendered-worker-2",
@@ -246,7 +269,7 @@ fn every_deployment_is_told_with_its_image_and_the_owner_of_each_kernel_argument
     let digit = |digit: char| digit.to_string().repeat(64);
     let expected = format!(
         "\
-Settled.
+Up to date. No agent runs on this machine.
 
 Configuration  rendered-worker-1
 Before it      none
@@ -311,14 +334,18 @@ fn a_change_that_waits_for_its_restart_was_not_interrupted() {
     let played = said(waiting());
     assert_eq!(played.outcome, Outcome::Different);
     assert!(
-        played.stdout.starts_with("Needs attention\n  the update waits for a restart: run \"ostler reboot\"\n\n"),
+        played.stdout.starts_with(
+            "Waiting for a restart, with which rendered-worker-2 takes effect.\n  Fix: run \"ostler reboot\"\n\n"
+        ),
         "{}",
         played.stdout
     );
     assert!(played.stdout.contains("  heading  forward, to rendered-worker-2\n"));
     // The restart has happened, and nobody has looked at what came of it yet.
-    let played = said(Status { awaits_reboot: false, ..waiting() });
-    assert!(played.stdout.contains("  the machine has restarted: run \"ostler recover\" to see "), "{}", played.stdout);
+    let played = said(Status { awaits_reboot: false, boot: "c".to_owned().into(), ..waiting() });
+    let line = "Needs attention: the machine restarted for rendered-worker-2, and nothing has checked the result.\n  \
+                Fix: run \"ostler recover\"\n";
+    assert!(played.stdout.starts_with(line), "{}", played.stdout);
     assert!(!played.stdout.contains("interrupted") && !played.stdout.contains("ostler reboot"), "{}", played.stdout);
 }
 
@@ -332,8 +359,7 @@ fn a_restart_that_was_ordered_and_did_not_happen_is_told() {
     let status = Status { restart: Some(restart), ..settled() };
     let played = said(status.clone());
     assert_eq!(played.outcome, Outcome::Different);
-    let line = "  a restart was ordered at 2026-10-03T04:00:00Z and has not happened yet: see \
-                \"journalctl -u machine-config-daemon-reboot\"\n";
+    let line = "Waiting for the restart that was ordered 4 min ago, with which rendered-worker-1 takes effect.\n";
     assert!(played.stdout.contains(line), "{}", played.stdout);
     let document = run(PROGRAM, Reply::Status(Box::new(status))).json();
     let rationale = "Node will reboot into config rendered-worker-2";
@@ -347,13 +373,13 @@ fn deployments_that_could_not_be_finished_or_read_need_attention() {
     let os = OsState { finalization_failure: Some("no space\u{1b}[2J".to_owned()), ..OsState::default() };
     let (played, document) = failed(Status { os, ..settled() });
     assert_eq!((played.outcome, &document["settled"]), (Outcome::Different, &json!(false)));
-    let line = "  the machine could not finish a staged deployment: no space\\u{1b}[2J\n";
+    let line = "Needs attention: a staged deployment was not finalized: no space\\u{1b}[2J.\n";
     assert!(played.stdout.contains(line), "{}", played.stdout);
     assert_eq!(document["os"]["finalizationFailure"], "no space\u{1b}[2J");
 
     let (played, document) = failed(Status { os_unknown: Some("no repo".to_owned()), ..settled() });
     assert_eq!((played.outcome, &document["os"]["unknown"]), (Outcome::Different, &json!("no repo")));
-    assert!(played.stdout.contains("  the deployments cannot be read: no repo\n"), "{}", played.stdout);
+    assert!(played.stdout.contains("Needs attention: the deployments cannot be read: no repo.\n"), "{}", played.stdout);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ostler_core::verdict::Reason;
+
 use super::*;
 
 fn full() -> Metrics {
@@ -23,6 +25,7 @@ fn full() -> Metrics {
     metrics.set_kubelet(3);
     metrics.set_drift(1_791_000_005);
     metrics.set_unsupported_packages("worker-0", 2);
+    metrics.set_verdict(&Verdict::from_reasons([Reason::DesiredUnknown]), 1_791_000_006);
     metrics
 }
 
@@ -51,6 +54,8 @@ fn every_number_has_the_name_that_alerts_know() {
         ("ostler_last_error_timestamp_seconds", "1791000004"),
         (r#"ostler_phase{phase="executing"}"#, "1"),
         (r#"ostler_phase{phase="draining"}"#, "0"),
+        (r#"ostler_verdict{verdict="unknown"}"#, "1"),
+        (r#"ostler_verdict{verdict="upToDate"}"#, "0"),
     ] {
         assert_eq!(samples.get(sample), Some(&value), "{sample} in\n{text}");
     }
@@ -72,7 +77,7 @@ fn gauges_keep_their_names_and_counters_get_their_suffix() {
 #[test]
 fn the_text_is_what_an_openmetrics_parser_accepts() {
     // Families of which there is nothing to tell yet are left out.
-    for (metrics, count) in [(Metrics::default(), 6), (full(), 13)] {
+    for (metrics, count) in [(Metrics::default(), 6), (full(), 14)] {
         let text = metrics.text();
         let mut families = Vec::new();
         let lines: Vec<_> = text.strip_suffix("# EOF\n").unwrap().lines().collect();

@@ -57,7 +57,7 @@ fn of_handover(notice: &Notice) -> Option<String> {
              node, or stop ostler"
         ),
         Notice::RivalGone => "no machine-config-daemon runs on this node any more".to_owned(),
-        Notice::TakenOver { config, words } => format!("taken over from a machine-config-daemon in {config}: {words}"),
+        Notice::TakenOver { config, words } => format!("adopted {config}, which ostler did not apply: {words}"),
         _ => return None,
     })
 }

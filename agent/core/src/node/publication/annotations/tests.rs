@@ -1,6 +1,6 @@
 use super::*;
-use crate::node::publication::tests::{settled, update};
-use crate::node::situation::Trouble;
+use crate::node::publication::tests::{at, failing, settled, update};
+use crate::node::situation::TroubleKind;
 use crate::node::view::ConfigRef;
 use proptest::prelude::*;
 
@@ -89,10 +89,10 @@ fn every_phase_has_a_state_and_trouble_wins_over_it() {
         (Phase::Proving, vec!["state=Working"]),
         (Phase::Completing, vec!["state=Working"]),
     ] {
-        let mut situation = Situation { phase, update: Some(update()), ..settled("worker-0", "a") };
+        let mut situation = Situation { phase, update: Some(update()), verdict: at(phase), ..settled("worker-0", "a") };
         assert_eq!(lines(&situation, &at_rest()), expected, "{phase:?}");
         for (kind, state) in [(TroubleKind::Degraded, "Degraded"), (TroubleKind::Unreconcilable, "Unreconcilable")] {
-            situation.trouble = Some(Trouble { kind, reason: "why".into() });
+            situation.verdict = failing(kind, "why");
             let sent = annotations(&situation, &at_rest());
             assert_eq!((sent[keys::STATE].as_deref(), sent[keys::REASON].as_deref()), (Some(state), Some("why")));
         }
@@ -101,7 +101,7 @@ fn every_phase_has_a_state_and_trouble_wins_over_it() {
 
 #[test]
 fn the_record_wins_on_the_way_too_and_a_desired_image_waits_for_the_end() {
-    let situation = Situation { phase: Phase::Executing, ..settled("worker-0", "a") };
+    let situation = Situation { phase: Phase::Executing, verdict: at(Phase::Executing), ..settled("worker-0", "a") };
     let observed = with(
         at_rest(),
         &[(keys::STATE, "Working"), (keys::CURRENT_CONFIG, "z"), (keys::CURRENT_IMAGE, "i"), (keys::DESIRED_IMAGE, "")],
@@ -130,7 +130,9 @@ fn a_drain_is_asked_for_once_and_who_cordoned_is_told_only_then() {
         (ask(false), vec![asked, mark, drained], vec![]),
         (uncordon(), vec![asked, mark], vec!["desiredDrain=uncordon-b", "-cordoned-before-drain"]),
     ] {
-        let situation = Situation { phase: Phase::Draining, drain: request.clone(), ..settled("worker-0", "a") };
+        let verdict = at(Phase::Draining);
+        let situation =
+            Situation { phase: Phase::Draining, drain: request.clone(), verdict, ..settled("worker-0", "a") };
         let observed = with(with(at_rest(), &[(keys::STATE, "Working")]), &pairs);
         assert_eq!(lines(&situation, &NodeView { cordoned: true, ..observed }), expected, "{request:?} {pairs:?}");
     }
@@ -185,7 +187,7 @@ proptest! {
     ) {
         let situation = Situation {
             phase,
-            trouble: reason.map(|reason| Trouble { kind: TroubleKind::Degraded, reason }),
+            verdict: reason.map_or_else(|| at(phase), |reason| failing(TroubleKind::Degraded, &reason)),
             finalization_failure: failure,
             drain: drain.map(|cordoned| match cordoned {
                 Some(cordoned) => DrainRequest::Drain { config: "b".into(), cordoned: cordoned && unschedulable },

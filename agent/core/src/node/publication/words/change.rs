@@ -38,7 +38,7 @@ pub(super) fn parent(step: Step, situation: &Situation, gates: Gates) -> Word {
     };
     let message = |verb: &str| format!("{verb} the {what} on disk as a part of the in progress phase");
     match step {
-        Step::Begun if gates.image_mode && situation.trouble.is_some() => {
+        Step::Begun if gates.image_mode && situation.trouble().is_some() => {
             // The longer form exists for files only.
             says(Unknown, reason, message(if os { "Error" } else { "Error updating" }))
         }
@@ -53,7 +53,8 @@ pub(super) fn parent(step: Step, situation: &Situation, gates: Gates) -> Word {
 /// What is said of a part of the change.
 pub(super) fn child(type_: &'static str, step: Step, situation: &Situation) -> Word {
     let Some(update) = &situation.update else { return unknown(type_, step) };
-    let failure = situation.trouble.as_ref().map(|trouble| trouble.reason.as_str());
+    let failure = situation.trouble().map(|trouble| trouble.reason);
+    let failure = failure.as_deref();
     match type_ {
         known::APPLIED_FILES => files(step, update, failure),
         known::APPLIED_OS_IMAGE => os(step, update, failure),

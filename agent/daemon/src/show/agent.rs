@@ -1,63 +1,43 @@
-//! What the daemon is doing, since when, what next, and what blocks it.
+//! The agent: its version, its next action, the last reason to look, and the reach of its cluster.
 
 use std::fmt::Write as _;
 
 use ostler_core::node::{ConfigRef, Phase};
+use ostler_core::words;
 use serde::Serialize;
 
 use super::moment;
-use super::phrase::{BAD, CAUTION, FAINT, HEADING, config, printable, styled};
+use super::phrase::{FAINT, HEADING, config, printable, styled};
 use crate::account::Account;
-use crate::account::client::AskError;
+use crate::commands::Heard;
 
-/// What comes before everything else in `ostler status`; nothing where there is no daemon.
-pub fn daemon(answer: &Result<Option<Account>, AskError>, now: u64) -> String {
-    let heading = styled(HEADING, "Daemon       ");
-    match answer {
-        Ok(None) => String::new(),
-        Ok(Some(account)) => {
-            let since = styled(FAINT, &format!("for {}", moment::span(account.since, now)));
-            let mut text = format!("{heading}  {}, {since}\n", printable(&account.doing));
-            for (name, value) in lines(account, now) {
-                let _ = writeln!(text, "  {name:11}  {value}");
-            }
-            text.push('\n');
-            text
-        }
-        Err(error) => {
-            let remedy = "see \"journalctl -t ostler\"";
-            format!("{heading}  {}; {remedy}\n\n", styled(CAUTION, &printable(&error.to_string())))
-        }
+/// The part of `ostler status` that is about the agent; nothing where none runs or answers, which the verdict says.
+pub fn agent(heard: &Heard) -> String {
+    let Ok(Some(account)) = &heard.account else { return String::new() };
+    let since = styled(FAINT, &format!("in this state for {}", words::span(account.since, heard.now)));
+    let heading = styled(HEADING, "Agent        ");
+    let mut text = format!("\n{heading}  ostler {}, {since}\n", printable(&account.version));
+    for (name, value) in lines(account, heard.now) {
+        let _ = writeln!(text, "  {name:11}  {value}");
     }
+    text
 }
 
 fn lines(account: &Account, now: u64) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
-    let mut line = |name, value: &str| lines.push((name, printable(value)));
-    line("next", &account.next);
-    if let Some(blocker) = &account.blocked_by {
-        line("blocked by", blocker);
-    }
-    line("turned for", &account.reason);
-    if let Some(trouble) = &account.trouble {
-        lines.push(("trouble", styled(BAD, &printable(trouble))));
-    }
+    let mut lines = vec![("next", printable(&account.next)), ("looked for", printable(&account.reason))];
     if let Some(at) = account.retry_at {
         let tried = if account.attempt == 1 { "once".to_owned() } else { format!("{} times", account.attempt) };
-        let due = if at > now { format!("again in {}", moment::span(now, at)) } else { "again now".to_owned() };
+        let due = if at > now { format!("again in {}", words::span(now, at)) } else { "again now".to_owned() };
         lines.push(("tried", format!("{tried}, {due}")));
     }
     if let Some(desired) = account.desired.as_ref().filter(|desired| account.current.as_ref() != Some(desired)) {
         let from = account.current.as_ref().map_or_else(|| "no configuration".to_owned(), |from| config(&from.config));
         lines.push(("update", format!("from {from} to {}", config(&desired.config))));
     }
-    if let Some(api) = account.api.filter(|api| !api.reachable) {
-        lines.push(("cluster", format!("cannot be reached for {}", moment::span(api.since, now))));
-    }
     if account.irreconcilable > 0 {
         let compared = if account.base_kept { ", by the earliest configuration known" } else { "" };
-        let count = account.irreconcilable;
-        lines.push(("reinstall", format!("{count} differences only go with a new installation{compared}")));
+        let count = words::count(account.irreconcilable, "difference");
+        lines.push(("reinstall", format!("{count} that only a new installation brings{compared}")));
     }
     lines
 }

@@ -3,40 +3,38 @@
 use ostler_core::transaction::{Rejected, Trial};
 
 use super::*;
+use crate::account::Account;
 use crate::account::tests::account;
-use crate::account::{Account, Api};
 
 fn beside(scene: Scene, account: Result<Option<Account>, AskError>) -> Played {
-    let heard = Heard { account, now: 1_791_000_240 };
+    let heard = Heard { account, enabled: true, now: 1_791_000_240 };
     run_beside(scene, Reply::Status(Box::new(settled())), |_| heard)
 }
 
 #[test]
-fn what_the_daemon_does_comes_first() {
+fn the_verdict_comes_first_and_the_agent_follows() {
     let played = beside(SCRIPT, Ok(Some(account())));
     let expected = "\
-Daemon         waiting for workloads to leave, for 4 min
+Waiting for the drain controller (drain-rendered-worker-2).
+
+Agent          ostler 0.1.0, in this state for 4 min
   next         the machine changes to rendered-worker-2
-  blocked by   the drain controller has not done drain-rendered-worker-2
-  turned for   the node's annotations changed
+  looked for   the node's annotations changed
   update       from rendered-worker-1 to rendered-worker-2
 
-Settled.
+Configuration  rendered-worker-1
 ";
     assert!(played.stdout.starts_with(expected), "{}", played.stdout);
-    assert_eq!(played.outcome, Outcome::Success);
+    assert_eq!(played.outcome, Outcome::Different);
 }
 
 #[test]
 fn what_is_wrong_with_the_daemon_is_said_and_nothing_can_steer_the_terminal() {
     let account = Account {
-        doing: "trying\u{1b}[2J again".to_owned(),
-        blocked_by: None,
+        next: "try\u{1b}[2J again".to_owned(),
         current: None,
         attempt: 3,
         retry_at: Some(1_791_000_270),
-        trouble: Some("no space left".to_owned()),
-        api: Some(Api { reachable: false, since: 1_790_990_000 }),
         irreconcilable: 2,
         base_kept: true,
         drift_policy: None,
@@ -45,16 +43,13 @@ fn what_is_wrong_with_the_daemon_is_said_and_nothing_can_steer_the_terminal() {
     let due = Account { retry_at: Some(1_791_000_000), attempt: 1, ..account.clone() };
     let played = beside(SCRIPT, Ok(Some(account)));
     for line in [
-        "Daemon         trying\\u{1b}[2J again, for 4 min\n",
-        "  trouble      no space left\n",
+        "  next         try\\u{1b}[2J again\n",
         "  tried        3 times, again in 30 s\n",
         "  update       from no configuration to rendered-worker-2\n",
-        "  cluster      cannot be reached for 2 h\n",
-        "  reinstall    2 differences only go with a new installation, by the earliest configuration known\n",
+        "  reinstall    2 differences that only a new installation brings, by the earliest configuration known\n",
     ] {
         assert!(played.stdout.contains(line), "{line:?} is not in {}", played.stdout);
     }
-    assert!(!played.stdout.contains("blocked by"));
     assert!(beside(SCRIPT, Ok(Some(due))).stdout.contains("  tried        once, again now\n"));
 }
 
@@ -62,10 +57,12 @@ fn what_is_wrong_with_the_daemon_is_said_and_nothing_can_steer_the_terminal() {
 fn a_daemon_that_does_not_answer_hides_nothing() {
     let silent = || Err(AskError::Silent(std::io::ErrorKind::TimedOut.into()));
     let played = beside(SCRIPT, silent());
-    let line = "Daemon         the daemon did not answer: timed out; see \"journalctl -t ostler\"\n\nSettled.\n";
+    let line = "Unknown: the agent's state is not known: the daemon did not answer: timed out.\n  \
+                Fix: see \"journalctl -t ostler\"\n\nConfiguration  rendered-worker-1\n";
     assert!(played.stdout.starts_with(line), "{}", played.stdout);
+    assert_eq!(played.outcome, Outcome::Unknown);
     let document = beside(PROGRAM, silent()).json();
-    assert_eq!((&document["daemon"], &document["settled"]), (&json!(null), &json!(true)));
+    assert_eq!((&document["daemon"], &document["settled"]), (&json!(null), &json!(false)));
     assert_eq!(document["daemonUnknown"], "the daemon did not answer: timed out");
 }
 
@@ -88,13 +85,13 @@ fn a_program_gets_what_the_daemon_says() {
 
 #[test]
 fn the_daemon_is_heard_even_if_the_applier_is_not() {
-    let heard = Heard { account: Ok(Some(account())), now: 1_791_000_240 };
+    let heard = Heard { account: Ok(Some(account())), enabled: true, now: 1_791_000_240 };
     let options = StatusOptions { machine: MachineOptions::default() };
     let played = play(SCRIPT, |console| {
         status(&options, console, |_| Err::<&mut Scripted, _>(anyhow::anyhow!("gone")), |_| heard)
     });
     assert_eq!(played.outcome, Outcome::Failed);
-    assert!(played.stdout.starts_with("Daemon         waiting for workloads to leave"), "{}", played.stdout);
+    assert!(played.stdout.starts_with("\nAgent          ostler 0.1.0, in this state for 4 min"), "{}", played.stdout);
 }
 
 #[test]
@@ -109,11 +106,11 @@ fn the_daemon_of_the_root_is_asked() {
             |_| Ok(&mut asks),
             |root| {
                 assert_eq!(root, Some(directory.path()));
-                Heard::from_daemon(root)
+                Heard::from_agent(root)
             },
         )
     });
-    assert!(played.stdout.starts_with("Settled.\n"), "{}", played.stdout);
+    assert!(played.stdout.starts_with("Up to date. No agent runs on this machine.\n"), "{}", played.stdout);
 }
 
 #[test]
@@ -129,7 +126,7 @@ fn configurations_on_trial_and_given_up_are_told() {
     let played = said(status.clone());
     assert_eq!(played.outcome, Outcome::Success);
     for text in [
-        "Settled. The configuration has yet to prove itself.\n",
+        "Up to date. No agent runs on this machine.\n",
         "On trial       rendered-worker-1, its operating system included, since 2026-10-03T04:00:00Z\n",
         "\nGiven up here, not tried again by itself\n  \
          rendered-worker-0 (2026-10-03T04:00:00Z): the kubelet was not healthy\\u{7}\n",
