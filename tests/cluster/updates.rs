@@ -54,6 +54,10 @@ async fn a_change_with_a_restart_drains_restarts_proves_itself_and_lets_workload
     let object = subject.object_until("a restart to come", |object| is(object, "RebootedNode", "Unknown")).await;
     assert!(!is(&object, "NodeDegraded", "True") && is(&object, "UpdatePrepared", "True"), "{object:?}");
     assert!(!is(&object, "Updated", "True"));
+    let node = subject.controller.nodes().get("loud").await.unwrap();
+    assert_eq!(annotation(&node, "currentConfig"), Some("rendered-loud-1"), "it takes effect with the restart");
+    let version = object.status.unwrap().config_version.unwrap();
+    assert_eq!((version.current.as_deref(), version.desired.as_str()), (Some("rendered-loud-1"), "rendered-loud-2"));
     subject.restart();
     let node = subject.done(&next).await;
     assert!(!is_unschedulable(&node));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Bootstrap;
+use crate::machine_config::MachineConfig;
 use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::os::state::OsState;
@@ -65,6 +66,29 @@ pub struct Status {
     /// How its operating system is not the one of its configuration, where somebody left it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+}
+
+impl Status {
+    /// Whether its configuration takes effect only with a restart. Files alone do not tell, but have a trial.
+    pub fn awaits_restart(&self) -> bool {
+        let tried = |trial: &Trial| trial.before.lasts(&self.boot);
+        self.awaits_reboot || self.trial.as_ref().is_some_and(tried)
+    }
+
+    /// Whether the configuration on record is in effect: the record changes in the middle of an update.
+    pub fn is_in_effect(&self) -> bool {
+        self.open.is_none() && !self.awaits_restart()
+    }
+
+    /// The configuration in effect while the one on record is not, where a transaction tells.
+    pub fn configuration_before(&self) -> Option<&str> {
+        let from = match (&self.open, &self.last) {
+            (Some(open), _) => Some(open.from.as_str()),
+            (None, Some(last)) if last.reboot && last.boot.lasts(&self.boot) => Some(last.from.as_str()),
+            (None, _) => None,
+        };
+        from.filter(|from| *from != MachineConfig::EMPTY)
+    }
 }
 
 /// A configuration that another agent has brought the machine into.

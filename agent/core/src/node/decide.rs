@@ -11,7 +11,7 @@ use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
 use crate::rival::Rival;
 use crate::status::Status;
-use crate::transaction::{Direction, Open, Purpose, Trial};
+use crate::transaction::{Direction, Open, Purpose};
 
 /// What is known at the beginning of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -151,12 +151,6 @@ impl Facts<'_> {
         self.node.desired().is_none_or(|desired| desired.config == config)
     }
 
-    /// Whether what the machine is in takes effect only with a restart. Files alone do not tell, but have a trial.
-    fn awaits_restart(&self) -> bool {
-        let tried = |trial: &Trial| trial.before.lasts(&self.machine.boot);
-        self.machine.awaits_reboot || self.machine.trial.as_ref().is_some_and(tried)
-    }
-
     /// Whether the machine is where it should be, and nobody asks for more.
     fn is_in_place(&self, desired: &ConfigRef) -> bool {
         self.current().as_ref() == Some(desired) && !self.machine.forced && self.machine.behind.is_none()
@@ -192,7 +186,7 @@ fn decide_alone(facts: &Facts<'_>) -> Decision {
         Some(desired) => {
             let decision = update(facts, desired);
             // A machine that waits for a restart anyway does not wait for anything else first.
-            if facts.awaits_restart() && is_standstill(&decision.next) { restart(facts) } else { decision }
+            if facts.machine.awaits_restart() && is_standstill(&decision.next) { restart(facts) } else { decision }
         }
     })
 }
@@ -216,7 +210,9 @@ fn unfinished(facts: &Facts<'_>) -> Option<Decision> {
         Some(open) if is_unwanted(facts, open) => Some(going(Next::Withdraw, Phase::Executing)),
         Some(_) => Some(restart(facts)),
         // Another configuration can be applied on top of files that wait for a restart; it is one restart then.
-        None if facts.awaits_restart() && machine.config.as_deref().is_some_and(|config| facts.is_wanted(config)) => {
+        None if facts.machine.awaits_restart()
+            && machine.config.as_deref().is_some_and(|config| facts.is_wanted(config)) =>
+        {
             Some(restart(facts))
         }
         None => None,

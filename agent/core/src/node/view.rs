@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keys;
 use super::situation::DrainRequest;
+use crate::status::Status;
 
 /// A configuration by name, and the image that was built for it where there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,6 +29,15 @@ impl ConfigRef {
     pub fn from_texts(config: Option<&str>, image: Option<&str>) -> Option<Self> {
         let given = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
         Some(Self { config: given(config)?, image: given(image) })
+    }
+
+    /// The configuration in effect. An update's own is not before its end, or before the restart that it needs: until
+    /// then it is the one that was published last.
+    pub fn in_effect(machine: &Status, published: Option<Self>) -> Option<Self> {
+        if machine.is_in_effect() {
+            return Self::from_texts(machine.config.as_deref(), machine.image.as_deref());
+        }
+        published.or_else(|| machine.configuration_before().map(Self::new))
     }
 }
 
@@ -136,6 +146,9 @@ impl NodeView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine_config::MachineConfig;
+    use crate::os::boot_mark::BootMark;
+    use crate::transaction::{Direction, Finished, Purpose, Trial};
 
     fn view(pairs: &[(&str, &str)]) -> NodeView {
         let annotations = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -148,6 +161,68 @@ mod tests {
         assert_eq!((view.desired(), view.current()), (None, Some(ConfigRef::new("a"))));
         assert_eq!(view.hold(), Some(""));
         assert!(!view.annotations.contains_key("x/y"));
+    }
+
+    fn mark(boot: &str) -> BootMark {
+        boot.to_owned().into()
+    }
+
+    /// In the second boot, by its record in this configuration.
+    fn record(config: &str) -> Status {
+        Status { config: Some(config.to_owned()), boot: mark("2"), ..Status::default() }
+    }
+
+    /// The same, with a transaction from `a` to `b`.
+    fn open(config: &str, purpose: Purpose, direction: Direction, awaits: Option<&str>) -> Status {
+        let document = serde_json::json!({
+            "purpose": purpose, "direction": direction, "from": "a", "to": "b", "steps": [], "undo": [],
+            "boot": "2", "began": 1, "awaitsEndOf": awaits,
+        });
+        Status { open: Some(serde_json::from_value(document).unwrap()), ..record(config) }
+    }
+
+    fn ended(boot: &str, reboot: bool) -> Option<Finished> {
+        let document = serde_json::json!({
+            "purpose": "update", "from": "a", "to": "b", "ending": {"ending": "applied"}, "began": 1, "ended": 2,
+            "boot": boot, "reboot": reboot, "changed": 1,
+        });
+        Some(serde_json::from_value(document).unwrap())
+    }
+
+    fn tried(before: &str) -> Option<Trial> {
+        Some(Trial { config: "b".to_owned(), before: mark(before), os: false, since: 1 })
+    }
+
+    /// The controller takes a node for updated by what is said here.
+    #[test]
+    fn a_configuration_is_in_effect_after_its_transaction_and_the_restart_that_it_needs() {
+        use Direction::{Back, Forward};
+        use Purpose::{Rollback, Update};
+        let owed = Status { awaits_reboot: true, last: ended("2", true), ..record("b") };
+        for (name, machine, expected) in [
+            ("at rest", record("b"), "b"),
+            ("written, services told, not committed", open("b", Update, Forward, None), "a"),
+            ("before the record is written", open("a", Update, Forward, None), "a"),
+            ("the operating system waits", open("b", Update, Forward, Some("2")), "a"),
+            ("restarted and not looked at yet", open("b", Update, Forward, Some("1")), "a"),
+            ("on its way back", open("b", Update, Back, None), "a"),
+            ("back, and waits for the old system", open("a", Update, Back, Some("2")), "a"),
+            ("a rollback under way", open("b", Rollback, Forward, None), "a"),
+            ("files that wait for a restart", owed.clone(), "a"),
+            ("files of a directory, which have a trial", Status { trial: tried("2"), ..record("b") }, "a"),
+            ("restarted, on trial", Status { trial: tried("1"), last: ended("1", true), ..record("b") }, "b"),
+            ("no restart needed", Status { last: ended("2", false), ..record("b") }, "b"),
+        ] {
+            let published = Some(ConfigRef { config: "a".to_owned(), image: Some("i".to_owned()) });
+            let told = ConfigRef::in_effect(&machine, published);
+            assert_eq!(told.as_ref().map(|told| told.config.as_str()), Some(expected), "{name}");
+            assert_eq!(told.and_then(|told| told.image).is_some(), expected == "a", "{name}: with its image");
+        }
+        // A machine without a cluster, whose agent has started again.
+        assert_eq!(ConfigRef::in_effect(&owed, None), Some(ConfigRef::new("a")));
+        let mut first = open("b", Update, Forward, None);
+        first.open.as_mut().unwrap().from = MachineConfig::EMPTY.to_owned();
+        assert_eq!(ConfigRef::in_effect(&first, None), None);
     }
 
     #[test]

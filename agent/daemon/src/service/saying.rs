@@ -2,7 +2,9 @@
 //!
 //! Owns when something is said. What is said is worked out in core; how it gets there is the outside's business.
 
-use ostler_core::node::{Decision, Irreconcilable, Next, NodeView, Notice, Outlook, Phase, Situation, Wait, keys};
+use ostler_core::node::{
+    ConfigRef, Decision, Irreconcilable, Next, NodeView, Notice, Outlook, Phase, Situation, Wait, keys,
+};
 use ostler_core::rival::Rival;
 use ostler_core::verdict::{AgentReport, Verdict};
 
@@ -34,7 +36,7 @@ impl Worker {
         let node = self.known.node.as_ref();
         Situation {
             node: node.map(|node| node.name.clone()).unwrap_or_default(),
-            current: self.current(),
+            current: ConfigRef::in_effect(&self.machine, node.and_then(NodeView::current)),
             desired: node.and_then(NodeView::desired),
             phase: decision.phase,
             update: update.or_else(|| self.report.update()),

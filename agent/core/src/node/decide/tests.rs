@@ -10,7 +10,7 @@ use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::rival::Task;
 use crate::status::Inherited;
-use crate::transaction::{OrderedRestart, Rejected};
+use crate::transaction::{OrderedRestart, Rejected, Trial};
 
 const BOOT: &str = "boot-2";
 const NOW: u64 = 100_000;
