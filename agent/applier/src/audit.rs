@@ -47,9 +47,7 @@ impl<'j> Audit<'j> {
 
 /// The digest by which the agent's journal of transactions names the text of a configuration.
 fn digest(config: &Sealed) -> String {
-    // A value that was read from JSON can be written as such.
-    let text = serde_json::to_vec(config).unwrap_or_default();
-    TextId::of(&text).as_str().to_owned()
+    TextId::of(config.text().expose().as_bytes()).as_str().to_owned()
 }
 
 /// A process by its number and user, with the unit that it belongs to.

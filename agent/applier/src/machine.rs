@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Uid;
-use ostler_core::document;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
@@ -248,7 +247,7 @@ impl Machine {
 
     fn observe(&self, world: &World<'_, RootDisk>) -> Result<Observation, Trouble> {
         let snapshot = world.observe()?;
-        let sealed = |recorded: &Recorded| document::parse(recorded.json.expose()).ok().map(Sealed::new);
+        let sealed = |recorded: &Recorded| Sealed::of_text(recorded.json.expose());
         // A machine that had no configuration can be gone back to as well.
         let had = |recorded: &Recorded| sealed(recorded).unwrap_or_else(|| Sealed::new(Value::Object(Map::new())));
         Ok(Observation {
@@ -272,7 +271,7 @@ fn awaited(open: &Open, boot: &BootMark) -> Option<String> {
 }
 
 fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
-    let target = Recorded::from_document(change.target.open())?;
+    let target = Recorded::from_text(change.target.into_text())?;
     transaction::propose(world, target, &change.rules, &change.steps)
 }
 
@@ -290,7 +289,7 @@ fn take_over(
 }
 
 fn keep_base(world: &World<'_, RootDisk>, config: Sealed) -> Result<Reply, Trouble> {
-    let base = Recorded::from_document(config.open())?;
+    let base = Recorded::from_text(config.into_text())?;
     let kept = world.keep_base(&base)?;
     Ok(if kept { Reply::BaseKept { config: base.config.name.clone() } } else { Reply::Nothing })
 }

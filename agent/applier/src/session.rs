@@ -7,7 +7,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use ostler_core::protocol::{Class, Failure, Hello, Reply, Request, VERSION, decode, encode};
+use ostler_core::protocol::{
+    Class, Failure, FrameError, Hello, Reply, Request, VERSION, decode, decode_request, encode,
+};
 use ostler_core::transaction::Progress;
 
 use crate::audit::Audit;
@@ -17,6 +19,9 @@ use crate::{Work, failed, panics};
 
 /// What to do when the two halves do not understand each other.
 const RESTART: &str = "restart both halves of the agent: systemctl restart ostler ostler-applier";
+
+/// What to do about a configuration of too many parts.
+const FEWER: &str = "put the contents of many small files of the MachineConfig into fewer ones";
 
 /// Why a conversation ended.
 #[derive(Debug)]
@@ -99,7 +104,15 @@ impl Session<'_> {
     fn serve(&mut self, work: &mut dyn Work) -> Result<Never, Ending> {
         loop {
             let body = self.receive(self.limits.pause)?;
-            let request = decode::<Request>(&body).map_err(|error| self.reject(error.into()))?;
+            let request = match decode_request(&body) {
+                Ok(request) => request,
+                Err(error @ FrameError::TooManyValues { .. }) => {
+                    self.answer(&failed(Class::Refusal, error.to_string(), FEWER))?;
+                    continue;
+                }
+                Err(error) => return Err(self.reject(error.into())),
+            };
+            // Not needed any more, and as long as a configuration.
             drop(body);
             if self.stop.is_due() {
                 let remedy = "try again; the applier starts by itself when it is asked for something";

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api;
+use crate::document::DocumentError;
 use crate::ignition::{Config, Invalid, ParseError, Source};
 use crate::malformed::{self, Malformed};
 
@@ -73,6 +74,9 @@ fn carry(document: &mut Value, key: &str, value: Option<&str>) {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
+    /// The text is no document.
+    #[error("the document cannot be read")]
+    Unreadable(#[source] DocumentError),
     /// The document is a list or a scalar.
     #[error("the document is not an object")]
     NotAnObject,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::document;
 use crate::machine_config::{ConfigError, MachineConfig, set_built_image, set_hosted_hash};
 use crate::secret::Secret;
 
@@ -20,6 +21,15 @@ impl Recorded {
     /// A configuration and the text it was read from.
     pub fn new(config: MachineConfig, json: Secret<Vec<u8>>) -> Self {
         Self { config: Arc::new(config), json: Arc::new(json) }
+    }
+
+    /// Reads a text, which is kept as it is. No text is the configuration of a machine that has none.
+    pub fn from_text(text: Secret<Vec<u8>>) -> Result<Self, ConfigError> {
+        if text.expose().is_empty() {
+            return Ok(Self::empty());
+        }
+        let document = document::parse(text.expose()).map_err(ConfigError::Unreadable)?;
+        Ok(Self::new(MachineConfig::from_document(document)?, text))
     }
 
     /// Reads a parsed document.

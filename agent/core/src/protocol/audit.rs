@@ -62,7 +62,7 @@ impl Change {
         Some(Self {
             asker: asker.clone(),
             request: request.name(),
-            config: config.map(|config| printable(config.name().unwrap_or_default())),
+            config: config.map(|config| printable(&config.name().unwrap_or_default())),
             digest: config.map(digest),
         })
     }
@@ -192,7 +192,9 @@ mod tests {
             Request::FirstBoot { stage: crate::protocol::FirstBoot::Ends },
             Request::Recover,
         ] {
-            assert_eq!(serde_json::to_value(&request).unwrap()["request"], request.name());
+            let sent = serde_json::to_value(&request).unwrap();
+            let tag = sent.as_object().and_then(|fields| fields.keys().next().map(String::as_str)).or(sent.as_str());
+            assert_eq!(tag, Some(request.name()));
             assert!(Request::NAMES.contains(&request.name()));
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use frame::{FrameError, HEADER_BYTES, MAX_FRAME, decode, encode, length};
+pub use frame::{FrameError, HEADER_BYTES, MAX_FRAME, decode, decode_request, encode, length};
 pub use sealed::Sealed;
 
 use crate::api::StorageOverride;
@@ -31,7 +31,7 @@ use crate::step::Step;
 use crate::transaction::{Finished, Progress};
 
 /// Both halves come from one package; another version on the other side means that one of them has not restarted yet.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first message of either side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +44,10 @@ pub struct Hello {
 }
 
 /// What can be asked for.
+///
+/// Tagged from outside: for a tag among the fields, serde would keep a copy of the whole message while it looks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "request", rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Request {
     /// What is the machine in?
     Observe,

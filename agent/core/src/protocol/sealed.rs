@@ -1,39 +1,70 @@
 //! A document that travels in a message and does not format.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::document;
 use crate::secret::Secret;
 
-/// A JSON document with secrets in it. Serialising it is sending it to the other half or taking its digest, and nothing else.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sealed(Secret<Value>);
+/// A document with secrets in it, as text. Serialising it is sending it to the other half, and nothing else.
+///
+/// It travels as one string, so that a receiver does not take a hostile document apart before it knows its size.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Sealed(Secret<String>);
+
+/// What of an object is no secret.
+#[derive(Deserialize)]
+struct Object {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
 
 impl Sealed {
     /// Seals a document.
-    pub const fn new(document: Value) -> Self {
-        Self(Secret::new(document))
+    pub fn new(document: Value) -> Self {
+        Self(Secret::new(document.to_string()))
+    }
+
+    /// Seals the text of a document; none where there is no text.
+    pub fn of_text(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok().filter(|text| !text.is_empty())?;
+        Some(Self(Secret::new(text.to_owned())))
     }
 
     /// The name of the object in it, which is no secret.
-    pub fn name(&self) -> Option<&str> {
-        self.0.expose().pointer("/metadata/name").and_then(Value::as_str)
+    pub fn name(&self) -> Option<String> {
+        serde_json::from_str::<Object>(self.0.expose()).ok().map(|object| object.metadata.name)
     }
 
-    /// The document.
+    /// The document; null where the text is none.
     pub fn open(self) -> Value {
-        self.0.into_exposed()
+        document::parse(self.0.expose().as_bytes()).unwrap_or_default()
+    }
+
+    /// The document's text, to be compared or digested.
+    pub const fn text(&self) -> &Secret<String> {
+        &self.0
+    }
+
+    /// The document's text.
+    pub fn into_text(self) -> Secret<Vec<u8>> {
+        Secret::new(self.0.into_exposed().into_bytes())
+    }
+}
+
+impl From<String> for Sealed {
+    fn from(text: String) -> Self {
+        Self(Secret::new(text))
     }
 }
 
 impl Serialize for Sealed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.expose().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sealed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self::new)
+        serializer.serialize_str(self.0.expose())
     }
 }

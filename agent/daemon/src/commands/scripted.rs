@@ -31,8 +31,7 @@ impl Scripted {
 
     /// The kinds of requests, in order.
     pub fn kinds(&self) -> Vec<String> {
-        let kind = |request| serde_json::to_value(request).unwrap()["request"].as_str().unwrap().to_owned();
-        self.asked.iter().map(kind).collect()
+        self.asked.iter().map(|request| request.name().to_owned()).collect()
     }
 }
 

@@ -165,6 +165,8 @@ fn written(base: &TextId, pieces: Vec<Piece<'_>>, most: usize) -> Option<Vec<u8>
     for piece in pieces {
         match piece {
             Piece::Copy { start, length } => file.extend_from_slice(format!("copy {start} {length}\n").as_bytes()),
+            // A whole configuration is not copied only to find that it is too long.
+            Piece::Own(own) if own.len() > most => return None,
             Piece::Own(own) => {
                 file.extend_from_slice(format!("own {}\n", own.len()).as_bytes());
                 file.extend_from_slice(own);

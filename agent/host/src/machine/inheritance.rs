@@ -180,7 +180,7 @@ impl<D: Disk> Machine<'_, D> {
     fn restore_record(&self, order: TakeOver, course: &mut Course) -> Result<(), Trouble> {
         let current = match (observe::current(self.disk), order.config) {
             (Err(trouble @ Trouble::Record { .. }), Some(config)) => {
-                let config = Recorded::from_document(config.open())?;
+                let config = Recorded::from_text(config.into_text())?;
                 if config.config.validity == Err(Invalid::Empty) {
                     return Err(trouble);
                 }

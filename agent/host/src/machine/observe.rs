@@ -4,7 +4,7 @@ use std::io;
 
 use ostler_core::document;
 use ostler_core::ignition::Config;
-use ostler_core::machine_config::{MachineConfig, set_built_image, set_hosted_hash};
+use ostler_core::machine_config::{set_built_image, set_hosted_hash};
 use ostler_core::reconcile::FORCE_FILE;
 use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
@@ -22,11 +22,7 @@ type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
 /// A configuration from its text, which is kept as it is. No text is the configuration of a machine that has none.
 pub(super) fn recorded(text: Vec<u8>) -> Result<Recorded, Unreadable> {
-    if text.is_empty() {
-        return Ok(Recorded::empty());
-    }
-    let config = MachineConfig::from_document(document::parse(&text)?)?;
-    Ok(Recorded::new(config, Secret::new(text)))
+    Ok(Recorded::from_text(Secret::new(text))?)
 }
 
 /// Reads a file below the root that may be absent.
