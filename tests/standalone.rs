@@ -186,3 +186,29 @@ fn what_cannot_be_used_is_said_at_once() {
         assert!(answer.stderr.contains(complaint), "{answer}");
     }
 }
+
+#[test]
+fn an_empty_configuration_is_refused_and_a_doubtful_one_is_told_of_once() {
+    let node = Node::new();
+    node.want("site-1", QUIET, "one");
+    assert_eq!(node.once().code, Some(0));
+    let named = |spec: Value| json!({"metadata": {"name": "site-2"}, "spec": spec});
+    for empty in
+        [named(json!({})), named(json!({"config": null})), named(json!({"config": {}})), json!({}), json!(null)]
+    {
+        node.put("site-2.json", empty.to_string());
+        let answer = node.once();
+        assert_ne!(answer.code, Some(0), "{empty}: {answer}");
+        assert_eq!(node.text(QUIET).as_deref(), Some("one"), "{empty}: {answer}");
+    }
+    let mut doubtful = machine_config("site-2", &json!({"storgae": {}}));
+    doubtful["metadata"]["labels"] = json!({"machineconfiguration.openshift.io/role": "worker"});
+    node.put("site-2.json", doubtful.to_string());
+    let answer = node.once();
+    assert_eq!(answer.code, Some(0), "{answer}");
+    assert_eq!(node.text(QUIET), None);
+    for words in ["did you mean \"storage\"?", "site-2 is not a rendered MachineConfig", "has nothing but its version"]
+    {
+        assert_eq!(answer.stderr.matches(words).count(), 1, "{words}: {answer}");
+    }
+}

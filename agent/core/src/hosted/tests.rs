@@ -86,6 +86,7 @@ fn what_is_mounted_and_of_no_use_is_refused_without_being_shown() {
         (ignition(&[carrier(&format!("{{{SECRET}"))]), "is not readable: the document is not valid JSON"),
         (ignition(&[carrier("{\"kind\": \"Pod\"}")]), "no usable MachineConfig: the document is a Pod"),
         (ignition(&[carrier(&no_name)]), "has no metadata.name"),
+        (ignition(&[carrier("{\"metadata\": {\"name\": \"a\"}, \"spec\": {\"config\": {}}}")]), "spec.config is empty"),
     ] {
         let error = machine_config(&text).unwrap_err();
         let told = whole(&error);
