@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn in_a_pod_only_a_program_from_the_machines_own_run_counts() {
-        let run = machine(PROGRAM, &[]).filesystem(&RootPath::new(RUN).unwrap()).unwrap();
+        let run = machine(PROGRAM, &[("stat", LIVES)]).filesystem(&RootPath::new(RUN).unwrap()).unwrap();
         let (own, other) = (format!("{:02x}:{:02x}", nix::sys::stat::major(run), nix::sys::stat::minor(run)), "fd:63");
         for (device, expected) in [(own.as_str(), true), (other, false), ("", false)] {
             let maps =
