@@ -8,7 +8,7 @@ mod sandbox;
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use sandbox::{Answer, JOURNAL, Sandbox, base64, data, file, forms, gzip, tree};
 use serde_json::{Value, json};
@@ -233,12 +233,15 @@ fn commands_that_are_in_each_others_way_or_killed_show_no_secret() {
     for round in 0..40u64 {
         let target = &configs[usize::try_from(round).unwrap() % 3];
         let other = &configs[usize::try_from(round + 1).unwrap() % 3];
+        let began = Instant::now();
         let rivals = [target, other].map(|config| watched.sandbox.start(&["apply", "--yes", "--to", config]));
         for rival in rivals {
             watched.check("rivals", &rival.end());
         }
+        let lasted = began.elapsed();
         let mut killed = watched.sandbox.start(&["apply", "--yes", "--to", target]);
-        thread::sleep(Duration::from_millis(round * 2));
+        // However busy the machine is: kills are spread over the time that the commands before have just taken.
+        thread::sleep(lasted * u32::try_from(round).unwrap() / 40);
         killed.kill();
         let status = watched.sandbox.ostler(&["status", "-o", if round % 2 == 0 { "json" } else { "text" }]);
         watched.check("status after a kill", &status);
