@@ -111,6 +111,14 @@ pub enum Refusal {
         /// The path or unit.
         name: String,
     },
+    /// A file where the kernel keeps its own.
+    #[error("file {path:?} lies below {tree}, where files cannot be replaced, kept or put back")]
+    KernelPath {
+        /// The file.
+        path: String,
+        /// The directory of the kernel's.
+        tree: &'static str,
+    },
     /// A kernel that does not exist.
     #[error("kernelType={name} is invalid")]
     KernelType {
@@ -243,6 +251,9 @@ impl Refusal {
                 "give an absolute path without empty, \".\" or \"..\" elements and without a slash at its end"
             }
             Self::Reserved { .. } => "remove it from the MachineConfig that brings it in",
+            Self::KernelPath { .. } => {
+                "remove the file, and set such values through sysctl.d, tmpfiles.d, udev or a systemd unit"
+            }
             Self::KernelType { .. } => "use \"default\", \"realtime\" or, on aarch64, \"64k-pages\"",
             Self::Extensions { .. } => return extensions_remedy(),
             Self::UnitName { .. } | Self::DropinName { .. } => "rename it in the MachineConfig that brings it in",

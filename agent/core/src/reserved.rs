@@ -27,6 +27,10 @@ const TREES: &[&str] = &[
     "/etc/machine-config-daemon/noorig",
 ];
 
+/// Where the kernel shows its own state, or nothing outlives a restart by design: no file here can be replaced as a whole,
+/// kept and put back.
+const KERNEL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
+
 /// Where systemd looks for units.
 const UNIT_DIRECTORIES: &[&str] = &[
     "/etc/systemd/system/",
@@ -38,9 +42,17 @@ const UNIT_DIRECTORIES: &[&str] = &[
 
 /// Whether a file at this path would be one of the agent's own. The path is in its shortest form.
 pub fn is_reserved_path(path: &str) -> bool {
-    let in_tree = |tree: &str| path.strip_prefix(tree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let unit = UNIT_DIRECTORIES.iter().find_map(|directory| path.strip_prefix(*directory));
-    FILES.contains(&path) || TREES.iter().any(|tree| in_tree(tree)) || unit.is_some_and(names_unit)
+    FILES.contains(&path) || TREES.iter().any(|tree| is_in(tree, path)) || unit.is_some_and(names_unit)
+}
+
+/// The tree of the kernel's that a path lies in. The path is in its shortest form.
+pub fn kernel_tree(path: &str) -> Option<&'static str> {
+    KERNEL_TREES.iter().copied().find(|tree| is_in(tree, path))
+}
+
+fn is_in(tree: &str, path: &str) -> bool {
+    path.strip_prefix(tree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a path below a unit directory is a unit's file, its drop-ins, or a link to it in the directory of another.
@@ -62,6 +74,22 @@ pub fn is_reserved_unit(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_trees_are_known_and_their_neighbours_are_not_in_them() {
+        for (path, expected) in [
+            ("/proc/sys/vm/swappiness", Some("/proc")),
+            ("/proc", Some("/proc")),
+            ("/sys/fs/cgroup/cpu.max", Some("/sys")),
+            ("/dev/shm/file", Some("/dev")),
+            ("/device", None),
+            ("/etc/proc", None),
+            ("/sysroot/file", None),
+            ("/run/file", None),
+        ] {
+            assert_eq!(kernel_tree(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn the_agents_own_paths_are_reserved_and_their_neighbours_are_not() {

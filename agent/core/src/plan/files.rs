@@ -110,6 +110,9 @@ pub(super) fn check_paths(target: &Config) -> Result<(), Refusal> {
         if reserved::is_reserved_path(&file.path) {
             return Err(Refusal::Reserved { name: path() });
         }
+        if let Some(tree) = reserved::kernel_tree(&file.path) {
+            return Err(Refusal::KernelPath { path: path(), tree });
+        }
     }
     Ok(())
 }

@@ -120,6 +120,12 @@ impl<'d, 't, D: Disk> Above<'d, 't, D> {
         std::iter::successors(path.parent(), RootPath::parent).find(there)
     }
 
+    /// The outermost directory above a path that is not there.
+    pub(super) fn first_missing(&self, path: &RootPath) -> Option<RootPath> {
+        let missing = |directory: &RootPath| self.seen.get(directory).is_some_and(|seen| seen.stat.is_none());
+        path.ancestors().into_iter().find(missing)
+    }
+
     /// What there is to do, outermost first, and the markers for it.
     pub(super) fn unfinished<'b>(&self, listed: &'b [Directory]) -> (Vec<Unfinished<'b>>, Vec<RootPath>) {
         let listed: BTreeMap<_, _> = listed.iter().map(|directory| (&directory.path, directory)).collect();

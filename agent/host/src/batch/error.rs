@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::disk::RootPath;
+use crate::disk::{Obstacle, RootPath};
 
 /// Why a batch was not applied, or not wholly.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,19 @@ pub enum BatchError {
         /// Bytes that everything to be written there takes.
         needed: u64,
         /// Bytes that are left.
+        free: u64,
+    },
+    /// Refused before anything was written: a filesystem can hold too few more files.
+    #[error(
+        "the filesystem that holds {path} has {free} inodes left and {needed} are needed: remove files from it; nothing \
+         was changed"
+    )]
+    Files {
+        /// The first target on that filesystem.
+        path: RootPath,
+        /// Files, links and directories that are made there.
+        needed: u64,
+        /// How many it can still hold.
         free: u64,
     },
     /// Failed before the first file was replaced; the tree is as it was.
@@ -116,6 +129,42 @@ pub enum Refusal {
     /// A link cannot have this target.
     #[error("the target of a link has 1 to 4095 bytes and no NUL")]
     Target,
+    /// Nothing can be changed there.
+    #[error("{0}")]
+    Obstructed(Obstacle),
+    /// A link on the way leads to where the kernel keeps its own files.
+    #[error("leads below {0} by a symbolic link")]
+    KernelTree(&'static str),
+    /// A link on the way leads to the agent's own files.
+    #[error("leads by a symbolic link to a file that belongs to the node agent")]
+    AgentFile,
+}
+
+impl Refusal {
+    /// What a person can do about it.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::Obstructed(Obstacle::ReadOnly) => {
+                "put the file into the OS image if its place is read-only by design, as /usr is; else mount the filesystem \
+                 writable"
+            }
+            Self::Obstructed(Obstacle::Immutable | Obstacle::AppendOnly) => "take the flag off: chattr -ia PATH",
+            Self::Obstructed(Obstacle::MountPoint) => "unmount it, or take the path out of the config",
+            Self::Obstructed(Obstacle::Kernel(_)) | Self::KernelTree(_) => {
+                "take the file out of the config, and set such values through sysctl.d, tmpfiles.d, udev or a systemd unit"
+            }
+            Self::AgentFile => "take the path out of the config, or remove the link",
+            Self::Directory
+            | Self::Special
+            | Self::NotADirectory
+            | Self::LeadsNowhere
+            | Self::Repeated
+            | Self::Nested
+            | Self::Reserved
+            | Self::TooLong
+            | Self::Target => "move what is in the way, or correct the config",
+        }
+    }
 }
 
 /// What was being done when the disk failed.

@@ -8,6 +8,7 @@ mod crowd;
 mod directories;
 mod error;
 mod names;
+mod obstacles;
 mod space;
 mod stage;
 mod survey;
@@ -24,7 +25,7 @@ pub use self::temporary::{sweep, unmake};
 pub(crate) use self::{directories::MADE, error::Failure, temporary::remove_leftover};
 
 use self::stage::{Staged, publish, settle, stage};
-use self::survey::survey;
+use self::survey::{Work, survey};
 use self::temporary::Tag;
 use crate::disk::{Attributes, Disk, RootPath};
 
@@ -42,6 +43,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Takes in all of another batch.
+    pub fn extend(&mut self, other: Self) {
+        self.writes.extend(other.writes);
+        self.links.extend(other.links);
+        self.removals.extend(other.removals);
+        self.directories.extend(other.directories);
+    }
+
     /// Paths of files and links that are to be there.
     fn made(&self) -> impl Iterator<Item = &RootPath> {
         self.writes.iter().map(|write| &write.path).chain(self.links.iter().map(|link| &link.path))
@@ -114,7 +123,11 @@ pub struct Forecast {
 
 /// Says what [`apply`] would do, and refuses what it would refuse, without changing anything.
 pub fn forecast(disk: &impl Disk, batch: &Batch, tag: &str) -> Result<Forecast, BatchError> {
-    Ok(survey(disk, batch, Tag::new(tag)?)?.forecast())
+    Ok(surveyed(disk, batch, tag)?.forecast())
+}
+
+fn surveyed<'b>(disk: &impl Disk, batch: &'b Batch, tag: &str) -> Result<Work<'b>, BatchError> {
+    survey(disk, batch, Tag::new(tag)?).map_err(|error| obstacles::explain(disk, error))
 }
 
 /// Makes the disk agree with the batch, durably. The same batch may be applied again after any interruption, with the
@@ -122,7 +135,7 @@ pub fn forecast(disk: &impl Disk, batch: &Batch, tag: &str) -> Result<Forecast, 
 ///
 /// Contents of unchanged files are not made durable again: whoever wrote them has to have done so, as this does.
 pub fn apply(disk: &impl Disk, batch: &Batch, tag: &str) -> Result<Counts, BatchError> {
-    let work = survey(disk, batch, Tag::new(tag)?)?;
+    let work = surveyed(disk, batch, tag)?;
     let mut staged = Staged::default();
     if let Err(failure) = stage(disk, &work, &mut staged) {
         return Err(staged.undo(disk, failure));

@@ -8,7 +8,7 @@ use super::{Batch, Link};
 use crate::disk::RootPath;
 
 /// Entries of all kinds that one batch may have.
-const MAX_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 200_000;
 const MAX_TARGET: usize = 4095;
 
 /// Refuses a batch that contradicts itself.

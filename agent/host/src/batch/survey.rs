@@ -6,7 +6,7 @@ use super::above::{Above, Stage, Unfinished};
 use super::crowd::Crowd;
 use super::error::{BatchError, Failure, Operation, Refusal, refused};
 use super::temporary::{Tag, leftover};
-use super::{Batch, Forecast, Link, Write, names, space};
+use super::{Batch, Forecast, Link, Write, names, obstacles, space};
 use crate::disk::{Disk, Kind, RootPath, Stat};
 
 /// What is left to do for a batch on this disk.
@@ -74,8 +74,8 @@ impl<'b> Target<'b> {
 pub(super) struct Pending<'b> {
     pub(super) target: Target<'b>,
     pub(super) temporary: RootPath,
-    /// Bytes on the disk that an earlier run's temporary gives back.
-    reclaimed: u64,
+    /// Bytes of an earlier run's temporary, which gives back what it takes.
+    left: Option<u64>,
 }
 
 impl Pending<'_> {
@@ -92,9 +92,10 @@ impl Pending<'_> {
         Ok(())
     }
 
-    /// Bytes that it takes of the disk.
-    pub(super) fn bytes(&self) -> u64 {
-        space::blocks(self.target.bytes()).saturating_sub(self.reclaimed)
+    /// What it takes of the disk.
+    pub(super) fn takes(&self) -> space::Takes {
+        let bytes = space::blocks(self.target.bytes()).saturating_sub(self.left.map_or(0, space::blocks));
+        space::Takes { bytes, files: u64::from(self.left.is_none()) }
     }
 }
 
@@ -122,6 +123,7 @@ pub(super) fn survey<'b>(disk: &impl Disk, batch: &'b Batch, tag: Tag<'_>) -> Re
             work.removals.push(path);
         }
     }
+    obstacles::check(&above, &work)?;
     space::check(&above, &work)?;
     Ok(work)
 }
@@ -154,8 +156,7 @@ impl<'b> Work<'b> {
         if same {
             self.unchanged += 1;
         } else {
-            let reclaimed = left.map_or(0, |stat| space::blocks(stat.size));
-            self.pending.push(Pending { target, temporary, reclaimed });
+            self.pending.push(Pending { target, temporary, left: left.map(|stat| stat.size) });
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ pub mod memory;
 
 mod root;
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::io;
 
@@ -60,9 +61,70 @@ pub struct Free {
     pub filesystem: u64,
     /// Bytes that anybody may still take; `u64::MAX` where they are not counted.
     pub bytes: u64,
+    /// Files that may still be made (inodes); `u64::MAX` where they are not counted.
+    pub files: u64,
 }
 
-/// Operations on files below one root directory. No path leads out of it, whatever links it passes.
+/// Why nothing can be made, replaced or removed at a path, whatever its permissions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// A filesystem of this type, whose files the kernel makes.
+    #[error("lies on {0}, a filesystem of the kernel")]
+    Kernel(&'static str),
+    /// A read-only filesystem, or a read-only mount of one.
+    #[error("lies on a filesystem that is mounted read-only")]
+    ReadOnly,
+    /// Something is mounted here.
+    #[error("is a mount point")]
+    MountPoint,
+    /// Set on the file or its directory.
+    #[error("is immutable, or its directory is (chattr +i)")]
+    Immutable,
+    /// Set on the file or its directory.
+    #[error("is append-only, or its directory is (chattr +a)")]
+    AppendOnly,
+}
+
+/// A symbolic link that is not followed: its owner may not write where it leads, and would have it written by us.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the symbolic link {link} belongs to user {owner} and leads to a directory of user {found}: it is not followed"
+)]
+pub struct ForeignLink {
+    /// The link.
+    pub link: String,
+    /// Its owner.
+    pub owner: u32,
+    /// The owner of the directory that it leads to.
+    pub found: u32,
+}
+
+impl ForeignLink {
+    /// Whether an error is this one.
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+impl From<ForeignLink> for io::Error {
+    fn from(link: ForeignLink) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, link)
+    }
+}
+
+/// Errors of the disk among the causes of an error.
+pub(crate) fn disk_errors<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e io::Error> {
+    std::iter::successors(Some(error), |cause| (*cause).source()).filter_map(|cause| cause.downcast_ref())
+}
+
+/// Whether a disk or a quota had no room left: trouble of the moment.
+pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
+    let full = |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    disk_errors(error).any(full)
+}
+
+/// Operations on files below one root directory. No path leads out of it, whatever links it passes; one that passes a link
+/// of somebody who is neither root nor the owner of the directory behind it is an error that holds a [`ForeignLink`].
 ///
 /// Durability is POSIX's: contents are safe after [`Disk::sync`] of the file, a name (created, renamed or removed) after
 /// [`Disk::sync`] of its directory, and [`Disk::sync_filesystem`] does both for everything on a filesystem. A rename
@@ -79,6 +141,12 @@ pub trait Disk {
 
     /// What stands at the path; `None` when nothing does, nor when something on the way is no directory.
     fn stat(&self, path: &RootPath) -> io::Result<Option<Stat>>;
+
+    /// The path with all links on the way to its last element followed.
+    fn resolve(&self, path: &RootPath) -> io::Result<RootPath>;
+
+    /// What keeps something at the path, which may be there or not, from being made, replaced or removed.
+    fn obstacle(&self, path: &RootPath) -> io::Result<Option<Obstacle>>;
 
     /// A regular file's bytes. One that is longer than `most` is an error of kind `FileTooLarge`, anything else at the
     /// path an error too; a link at the path is not followed.

@@ -17,7 +17,7 @@ use super::forward::MASK;
 use super::wanted::{CORE, Wanted};
 use super::{Machine, labels, place};
 use crate::batch::Write;
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, ForeignLink, Kind};
 use crate::journal::Slot;
 use crate::systemd::offline::{self, DiskTexts, EnabledState};
 use crate::transaction::{Proposal, Snapshot, Trouble, propose_repair, settled};
@@ -77,7 +77,12 @@ impl<D: Disk> Machine<'_, D> {
     fn compare(&self, write: &Write, subject: &dyn Fn() -> Subject, found: &mut Vec<Drift>) -> Result<(), Trouble> {
         let path = &write.path;
         let mut differs = |difference| found.push(Drift { subject: subject(), difference });
-        let Some(stat) = self.disk.stat(path).map_err(Trouble::disk("inspect", path))? else {
+        let stat = match self.disk.stat(path) {
+            // Nothing that counts is behind a link that is not followed.
+            Err(error) if ForeignLink::is(&error) => None,
+            stat => stat.map_err(Trouble::disk("inspect", path))?,
+        };
+        let Some(stat) = stat else {
             differs(Difference::Missing);
             return Ok(());
         };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nix::errno::Errno;
 use ostler_core::certificates;
 use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::OsChange;
@@ -15,10 +16,10 @@ use super::forward::{Drafting, MASK};
 use super::origin::{Kept, Origin};
 use super::place;
 use super::wanted::Wanted;
-use super::{Machine, back, labels, progress, record};
+use super::{Machine, back, labels, log, progress, record};
 use crate::accounts::Accounts;
-use crate::batch;
-use crate::disk::{Disk, RootPath};
+use crate::batch::{self, Batch};
+use crate::disk::{Disk, Obstacle, RootPath};
 use crate::journal::{Loaded, Slot};
 use crate::originals::{self, NoPackages, PackageDatabase, PackageOwners, Standing};
 use crate::systemd::offline;
@@ -281,30 +282,44 @@ impl<D: Disk> Machine<'_, D> {
 
     /// Checks the whole way and gathers what it takes to come back.
     fn first_origin(&self, journey: &Journey<'_>, way: &mut Way) -> Result<Origin, Trouble> {
+        self.check_journal()?;
         let shadow = self.shadow_write(way)?;
         if shadow.is_some() {
             self.check_password_lock()?;
         }
-        let preserve = batch::forecast(self.disk, &way.draft.preserve.batch(&[]), TAG)?;
-        let mut write = way.draft.write.batch(&way.draft.directories);
-        write.writes.extend(shadow);
-        let write = batch::forecast(self.disk, &write, TAG)?;
+        // Originals stay beside what is written: both need their room at once.
+        let mut all = way.draft.write.batch(&way.draft.directories);
+        all.writes.extend(shadow);
+        all.extend(way.draft.preserve.batch(&[]));
+        let forecast = batch::forecast(self.disk, &all, TAG)?;
+        batch::forecast(self.disk, &way.draft.links.batch(&[]), TAG)?;
+        let removals = way.draft.tidy.iter().cloned().collect();
+        batch::forecast(self.disk, &Batch { removals, ..Batch::default() }, TAG)?;
         way.forecast = Forecast {
-            changed: preserve.changed + preserve.removed + write.changed + write.removed,
-            bytes: preserve.bytes + write.bytes,
+            changed: forecast.changed + forecast.removed,
+            bytes: forecast.bytes,
             left_out: way.draft.left_out.clone(),
             notes: way.forecast.notes.clone(),
         };
         let touched = way.draft.touched();
-        let made: BTreeSet<RootPath> = preserve.directories.into_iter().chain(write.directories).collect();
         let directories: BTreeSet<RootPath> = touched.iter().flat_map(RootPath::ancestors).collect();
         Ok(Origin {
             recorded: journey.leaving.clone(),
             displaced: self.displaced(&touched, &self.known(journey)?)?,
             passwords: self.passwords(way)?,
-            made: made.into_iter().collect(),
+            made: forecast.directories,
             directories: directories.into_iter().collect(),
         })
+    }
+
+    /// On a machine that is read-only as a whole, the configuration is not what is wrong.
+    fn check_journal(&self) -> Result<(), Trouble> {
+        let directory = log::directory()?;
+        match self.disk.obstacle(&directory) {
+            Ok(Some(Obstacle::ReadOnly)) => Err(Trouble::disk("write to", &directory)(Errno::EROFS.into())),
+            // Whatever else is wrong with it is found by who begins.
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     fn displaced(

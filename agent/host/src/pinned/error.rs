@@ -8,6 +8,7 @@ use ostler_core::protocol::Class;
 
 use crate::batch::BatchError;
 use crate::cri::CriError;
+use crate::disk::is_full;
 
 /// Why images could not be looked after.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +55,10 @@ impl PinError {
     }
 
     /// Whose fault it is.
-    pub const fn class(&self) -> Class {
+    pub fn class(&self) -> Class {
         match self {
+            _ if is_full(self) => Class::Transient,
+            Self::Batch(BatchError::Space { .. } | BatchError::Files { .. }) => Class::Transient,
             Self::Order(_) => Class::Refusal,
             Self::Busy | Self::Unwanted | Self::Cri(_) | Self::Reload(_) => Class::Transient,
             Self::Batch(_) | Self::Disk { .. } | Self::Runtime(_) => Class::Inoperable,

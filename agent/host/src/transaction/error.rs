@@ -14,7 +14,7 @@ use ostler_core::refusal::Refusal;
 
 use crate::accounts::{AccountsError, ShadowError, UnknownOwner};
 use crate::batch::BatchError;
-use crate::disk::{PathError, RootPath};
+use crate::disk::{ForeignLink, PathError, RootPath, disk_errors, is_full};
 use crate::journal::JournalError;
 use crate::machine::ManagerError;
 use crate::originals::{OriginalsError, PackageError};
@@ -294,6 +294,14 @@ impl Trouble {
 
     /// Whose fault it is.
     pub fn class(&self) -> Class {
+        if !self.is_unsettled() {
+            if is_full(self) {
+                return Class::Transient;
+            }
+            if disk_errors(self).any(ForeignLink::is) {
+                return Class::Refusal;
+            }
+        }
         match self {
             Self::Refused(_)
             | Self::Policy(_)
@@ -321,7 +329,8 @@ impl Trouble {
                 Verdict::Later => Class::Transient,
                 Verdict::Go | Verdict::Refused => Class::Refusal,
             },
-            Self::PlanChanged { .. }
+            Self::Batch(BatchError::Space { .. } | BatchError::Files { .. })
+            | Self::PlanChanged { .. }
             | Self::AwaitsReboot { .. }
             | Self::PasswordLock
             | Self::NoCredentials
@@ -329,6 +338,11 @@ impl Trouble {
             Self::Manager(error) if error.transient => Class::Transient,
             _ => Class::Inoperable,
         }
+    }
+
+    /// Whether the causes are of a failure on the way back, which says nothing of the target.
+    pub(super) const fn is_unsettled(&self) -> bool {
+        matches!(self, Self::Unsettled { .. })
     }
 
     /// Whether the machine is as it was before.

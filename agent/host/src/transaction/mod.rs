@@ -196,7 +196,9 @@ fn forward<W: World>(
     };
     interrupted.open.target_failed = matches!(trouble, Trouble::NotBooted { there: true, .. });
     interrupted.open.blameless =
-        trouble.class() == Class::Transient || matches!(trouble, Trouble::NotBooted { there: false, .. });
+        // A record that is lost was given up for room, or is damaged: neither is the target's fault.
+        trouble.class() == Class::Transient
+            || matches!(trouble, Trouble::NotBooted { there: false, .. } | Trouble::Lost { .. });
     turn_back(world, &mut interrupted, trouble.reason(), listener)
 }
 

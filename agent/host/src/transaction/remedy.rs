@@ -4,11 +4,15 @@ use ostler_core::os::goal::Impossible;
 
 use super::error::{Trouble, obstacles};
 use crate::batch::BatchError;
+use crate::disk::{ForeignLink, disk_errors, is_full};
 use crate::journal::JournalError;
 
 impl Trouble {
     /// What a person can do about it.
     pub fn remedy(&self) -> Option<String> {
+        if let Some(remedy) = self.disk_remedy() {
+            return Some(remedy.to_owned());
+        }
         let text = match self {
             Self::NotTakenOver { .. }
             | Self::NothingToHandBack
@@ -43,7 +47,7 @@ impl Trouble {
             Self::PasswordLock => "wait for passwd, usermod or another such command to end, then try again",
             Self::Journal(JournalError::Busy { .. }) => "wait for the other ostler to end, then try again",
             Self::Manager(_) => "see what the unit says in the journal; nothing of this change is left behind",
-            Self::Batch(BatchError::Refused { .. }) => "move what is in the way, or correct the config",
+            Self::Batch(BatchError::Refused { why, .. }) => why.remedy(),
             Self::Batch(_) | Self::Disk { .. } | Self::Journal(_) | Self::Accounts(_) | Self::Originals(_) => {
                 "look at the disk: full, read-only or failing? Then try again"
             }
@@ -54,6 +58,18 @@ impl Trouble {
             Self::Packages(_) => "run \"rpm -qf /etc/hosts\" to see what ails the package database",
         };
         Some(text.to_owned())
+    }
+
+    /// The same for what the disk itself says is wrong.
+    fn disk_remedy(&self) -> Option<&'static str> {
+        if self.is_unsettled() {
+            return None;
+        }
+        if disk_errors(self).any(ForeignLink::is) {
+            return Some("remove the link, or give it to root; then try again");
+        }
+        let full = is_full(self) || matches!(self, Self::Batch(BatchError::Space { .. } | BatchError::Files { .. }));
+        full.then_some("free space and inodes on the filesystem, or raise its quota; it is tried again")
     }
 
     /// The same for the operating system.

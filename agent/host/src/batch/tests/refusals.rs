@@ -1,6 +1,7 @@
 //! What is refused before anything is written, and what is foreseen.
 
 use super::*;
+use crate::disk::{ForeignLink, Obstacle};
 
 #[test]
 fn what_cannot_be_written_is_refused_before_anything_is() {
@@ -111,11 +112,122 @@ fn a_batch_that_does_not_fit_is_refused_before_anything_is_written() {
     assert_eq!(apply(&disk, &batch, TAG).unwrap().unchanged, 4, "nothing to write needs no space");
 }
 
+/// Three files, one of them on another filesystem, a directory and its marker.
+#[test]
+fn a_batch_for_which_inodes_are_missing_is_refused_before_anything_is_written() {
+    let (disk, batch) = demanding();
+    disk.set_free_files(3);
+    for outcome in [apply(&disk, &batch, TAG).map(drop), forecast(&disk, &batch, TAG).map(drop)] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(&error, BatchError::Files { path, needed: 4, free: 3 } if path.as_str() == "/b"), "{error}");
+        assert!(["4", "3", "/b", "inodes"].iter().all(|part| error.to_string().contains(part)), "{error}");
+    }
+    assert_eq!(disk.effects(), 0);
+    disk.set_free_files(4);
+    apply(&disk, &batch, TAG).unwrap();
+    disk.set_free_files(0);
+    assert_eq!(apply(&disk, &batch, TAG).unwrap().unchanged, 4, "nothing to write needs no inode");
+}
+
+#[test]
+fn what_the_machine_does_not_let_be_changed_is_refused_with_a_remedy_before_anything_is_written() {
+    use Obstacle::{AppendOnly, Immutable, Kernel, MountPoint, ReadOnly};
+    for (at, obstacle, target, refused) in [
+        ("/m", Kernel("cgroup2"), "/m/a", true),
+        ("/m", Kernel("cgroup2"), "/m/not/there/a", true),
+        ("/m", Kernel("cgroup2"), "/link/a", true),
+        ("/m", ReadOnly, "/m/old", true),
+        ("/m", ReadOnly, "/etc/a", false),
+        ("/m/old", MountPoint, "/m/old", true),
+        ("/m/old", MountPoint, "/m/other", false),
+        ("/m", MountPoint, "/m/old", false),
+        ("/m/old", Immutable, "/m/old", true),
+        ("/m", Immutable, "/m/new", true),
+        ("/m", Immutable, "/m/d/new", false),
+        ("/m/old", AppendOnly, "/link/old", true),
+        ("/m", AppendOnly, "/m/new", true),
+    ] {
+        let disk = MemoryDisk::with(&[("/etc/a", "a", 0o644), ("/m/old", "o", 0o644), ("/m/d/", "", 0o755)]).unwrap();
+        disk.put_link(&path("/link"), "m").unwrap();
+        disk.obstruct(&path(at), obstacle);
+        let writes = Batch { writes: vec![write("/etc/b", "x"), write(target, "x")], ..Batch::default() };
+        let removals = Batch { removals: vec![path(target)], ..Batch::default() };
+        let links = Batch { links: vec![link(target, "x")], ..Batch::default() };
+        for batch in [writes, removals, links] {
+            // Nothing is removed where nothing is.
+            let refused = refused && (batch.removals.is_empty() || target.ends_with("old"));
+            match forecast(&disk, &batch, TAG) {
+                Err(BatchError::Refused { path, why }) => {
+                    assert_eq!((path.as_str(), why, refused), (target, Refusal::Obstructed(obstacle), true));
+                    assert!(!why.remedy().is_empty());
+                }
+                outcome => assert!(!refused && outcome.is_ok(), "{at} {obstacle:?} {target}: {outcome:?}"),
+            }
+        }
+        assert_eq!(disk.effects(), 0);
+    }
+}
+
+#[test]
+fn where_a_path_leads_is_judged_and_not_its_text() {
+    for (target, written, expected) in [
+        ("/var/lib/ostler", "/etc/l/journal/plan", Some(Refusal::AgentFile)),
+        ("../var/lib/ostler/journal", "/etc/l/plan", Some(Refusal::AgentFile)),
+        ("/etc/systemd/system", "/etc/l/ostler.service", Some(Refusal::AgentFile)),
+        ("/etc/systemd/system", "/etc/l/ostler.service.d/x.conf", Some(Refusal::AgentFile)),
+        ("/etc/systemd/system", "/etc/l/other.service", None),
+        ("/proc/sys", "/etc/l/x", Some(Refusal::KernelTree("/proc"))),
+        ("/dev", "/etc/l/not/there/x", Some(Refusal::KernelTree("/dev"))),
+    ] {
+        let directories = ["/var/lib/ostler/journal/", "/etc/systemd/system/", "/proc/sys/", "/dev/"];
+        let disk = MemoryDisk::with(&directories.map(|directory| (directory, "", 0o755))).unwrap();
+        disk.put_link(&path("/etc/l"), target).unwrap();
+        let batch = Batch { writes: vec![write(written, "x")], ..Batch::default() };
+        match forecast(&disk, &batch, TAG) {
+            Err(BatchError::Refused { why, .. }) => assert_eq!(Some(why), expected, "{target} {written}"),
+            outcome => assert!(expected.is_none() && outcome.is_ok(), "{target} {written}: {outcome:?}"),
+        }
+        let own = Batch { writes: vec![write("/var/lib/ostler/base", "x")], ..Batch::default() };
+        forecast(&disk, &own, TAG).unwrap();
+    }
+}
+
+#[test]
+fn a_link_of_somebody_else_is_not_followed() {
+    const CORE: Attributes = Attributes { mode: 0o755, uid: 1000, gid: 1000 };
+    for (owner, target, followed) in [
+        (0, "/etc/cron.d", true),
+        (0, "own", true),
+        (1000, "/home/core/own", true),
+        (1000, "own", true),
+        (1000, "/etc/cron.d", false),
+        (1000, "../../etc/cron.d", false),
+        (1000, "/roots", false),
+        (1001, "own", false),
+    ] {
+        let disk = MemoryDisk::with(&[("/etc/cron.d/", "", 0o755)]).unwrap();
+        disk.put_link(&path("/roots"), "/etc/cron.d").unwrap();
+        disk.put_directory(&path("/home/core"), CORE).unwrap();
+        disk.put_directory(&path("/home/core/own"), CORE).unwrap();
+        disk.put_link_of(&path("/home/core/keys"), target, owner).unwrap();
+        let batch = Batch { writes: vec![write("/home/core/keys/ignition", "x")], ..Batch::default() };
+        match forecast(&disk, &batch, TAG) {
+            Ok(_) => assert!(followed, "{owner} {target}"),
+            Err(BatchError::Untouched { source, .. }) => {
+                assert!(!followed && ForeignLink::is(&source), "{owner} {target}: {source}");
+            }
+            other => panic!("{owner} {target}: {other:?}"),
+        }
+        assert_eq!(disk.effects(), 0);
+    }
+}
+
 #[test]
 fn space_that_an_interrupted_run_took_is_not_asked_for_again() {
     let (disk, batch) = demanding();
     disk.put(&path("/.ostler-t-2"), b"half", PLAIN).unwrap();
     disk.set_free(3 * 4096);
+    disk.set_free_files(3);
     apply(&disk, &batch, TAG).unwrap();
     assert!(!disk.tree().contains_key("/.ostler-t-2"));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 
-use crate::disk::{Attributes, RootPath};
+use crate::disk::{Attributes, ForeignLink, RootPath};
 
 pub(super) type Ino = u64;
 
@@ -149,6 +149,12 @@ impl Place {
     }
 }
 
+/// What is left of a way: names, and the ends of links' targets with the links' owners.
+enum Element<'p> {
+    Name(&'p str),
+    End(&'p str, u32),
+}
+
 /// All inodes of a disk. Copies share those that neither has changed since, so that a disk can be copied at every effect.
 #[derive(Clone)]
 pub(super) struct Inodes {
@@ -202,35 +208,60 @@ impl Inodes {
     }
 
     fn walk(&self, path: &RootPath) -> io::Result<Ino> {
-        let mut above = Vec::new();
-        let mut current = ROOT;
-        let mut left: Vec<&str> = path.as_str().rsplit('/').collect();
+        Ok(self.reach(path)?.last().map_or(ROOT, |(ino, _)| *ino))
+    }
+
+    /// The path with all links on the way to its last element followed.
+    pub(super) fn resolve(&self, path: &RootPath) -> io::Result<RootPath> {
+        let above = path.parent().map(|parent| self.reach(&parent)).transpose()?.unwrap_or_default();
+        let names: Vec<String> = above.into_iter().map(|(_, name)| name).chain([path.name().to_owned()]).collect();
+        RootPath::new(format!("/{}", names.join("/"))).map_err(io::Error::other)
+    }
+
+    /// The directories from the root, which is not among them, to the one that a path leads to.
+    fn reach(&self, path: &RootPath) -> io::Result<Vec<(Ino, String)>> {
+        let mut above: Vec<(Ino, String)> = Vec::new();
+        let mut left: Vec<Element<'_>> = path.as_str().rsplit('/').map(Element::Name).collect();
         let mut hops = 0;
         while let Some(element) = left.pop() {
-            match element {
-                "" | "." => continue,
-                ".." => {
-                    current = above.pop().unwrap_or(ROOT);
+            let current = above.last().map_or(ROOT, |(ino, _)| *ino);
+            let element = match element {
+                Element::End(link, owner) => {
+                    self.judge(link, owner, current)?;
                     continue;
                 }
-                _ => {}
-            }
+                Element::Name("" | ".") => continue,
+                Element::Name("..") => {
+                    above.pop();
+                    continue;
+                }
+                Element::Name(name) => name,
+            };
             let next = *self.names(current)?.get(element).ok_or(Errno::ENOENT)?;
-            match &self.get(next)?.body {
-                Body::Directory(_) => above.push(std::mem::replace(&mut current, next)),
+            let inode = self.get(next)?;
+            match &inode.body {
+                Body::Directory(_) => above.push((next, element.to_owned())),
                 Body::File(_) => return Err(Errno::ENOTDIR.into()),
                 Body::Link(_) if hops == MOST_HOPS => return Err(Errno::ELOOP.into()),
                 Body::Link(target) => {
                     hops += 1;
                     if target.starts_with('/') {
                         above.clear();
-                        current = ROOT;
                     }
-                    left.extend(target.rsplit('/'));
+                    left.push(Element::End(element, inode.attributes.now().attributes.uid));
+                    left.extend(target.rsplit('/').map(Element::Name));
                 }
             }
         }
-        Ok(current)
+        Ok(above)
+    }
+
+    fn judge(&self, link: &str, owner: u32, leads_to: Ino) -> io::Result<()> {
+        let found = self.get(leads_to)?.attributes.now().attributes.uid;
+        if owner == 0 || owner == found {
+            return Ok(());
+        }
+        Err(ForeignLink { link: link.to_owned(), owner, found }.into())
     }
 
     /// Whether a directory is another or stands anywhere below it.

@@ -26,7 +26,7 @@ use inode::{Body, Contents, Ino, Inodes, Versions};
 pub use loss::Loss;
 pub use tree::Node;
 
-use super::{Attributes, RootPath};
+use super::{Attributes, Obstacle, RootPath};
 
 /// What a new file or directory looks like until it is given its attributes.
 const BORN_FILE: Attributes = Attributes { mode: 0o600, uid: 0, gid: 0 };
@@ -59,10 +59,18 @@ struct State {
     effects: Schedule,
     reads: Schedule,
     stopped: bool,
-    leaves_halves: bool,
-    free: u64,
+    traits: DiskTraits,
     /// What the disk held before each effect, once that is asked for.
     history: Option<Vec<Inodes>>,
+}
+
+/// What a disk is like, and stays like over a crash.
+#[derive(Clone)]
+struct DiskTraits {
+    leaves_halves: bool,
+    /// Bytes and files that every filesystem says to have left.
+    free: (u64, u64),
+    obstacles: Vec<(RootPath, Obstacle)>,
 }
 
 impl std::fmt::Debug for State {
@@ -81,7 +89,7 @@ impl Default for MemoryDisk {
 impl MemoryDisk {
     /// An empty disk.
     pub fn new() -> Self {
-        Self::of(Inodes::new(), false, u64::MAX)
+        Self::of(Inodes::new(), DiskTraits { leaves_halves: false, free: (u64::MAX, u64::MAX), obstacles: Vec::new() })
     }
 
     /// A disk that durably holds files of path, contents and mode; a path that ends in `/` is a directory. Directories
@@ -98,9 +106,9 @@ impl MemoryDisk {
         Ok(disk)
     }
 
-    fn of(inodes: Inodes, leaves_halves: bool, free: u64) -> Self {
+    fn of(inodes: Inodes, traits: DiskTraits) -> Self {
         let (effects, reads) = (Schedule::default(), Schedule::default());
-        let state = Mutex::new(State { inodes, effects, reads, stopped: false, leaves_halves, free, history: None });
+        let state = Mutex::new(State { inodes, effects, reads, stopped: false, traits, history: None });
         Self { state, locks: Arc::default() }
     }
 
@@ -118,7 +126,20 @@ impl MemoryDisk {
 
     /// Durably puts a symbolic link at a path, as [`MemoryDisk::put`] does a file.
     pub fn put_link(&self, path: &RootPath, target: &str) -> io::Result<()> {
-        self.place(path, Attributes { mode: 0o777, uid: 0, gid: 0 }, Body::Link(target.to_owned()))
+        self.put_link_of(path, target, 0)
+    }
+
+    /// The same with an owner.
+    pub fn put_link_of(&self, path: &RootPath, target: &str, uid: u32) -> io::Result<()> {
+        self.place(path, Attributes { mode: 0o777, uid, gid: uid }, Body::Link(target.to_owned()))
+    }
+
+    /// Lets [`Disk::obstacle`] say that this is in the way: at the path, and for a kind or a mount of a filesystem below it
+    /// too. Operations do not fail for it.
+    ///
+    /// [`Disk::obstacle`]: super::Disk::obstacle
+    pub fn obstruct(&self, path: &RootPath, obstacle: Obstacle) {
+        self.state().traits.obstacles.push((path.clone(), obstacle));
     }
 
     /// Makes a directory and what is below it a filesystem of its own, to which nothing else can be renamed.
@@ -147,14 +168,19 @@ impl MemoryDisk {
 
     /// From now on a file that could not be written whole stays there half written, as if removing it failed too.
     pub fn leave_halves(&self) {
-        self.state().leaves_halves = true;
+        self.state().traits.leaves_halves = true;
     }
 
     /// From now on every filesystem says to have this many bytes left. Nothing but what [`Disk::free`] says changes.
     ///
     /// [`Disk::free`]: super::Disk::free
     pub fn set_free(&self, bytes: u64) {
-        self.state().free = bytes;
+        self.state().traits.free.0 = bytes;
+    }
+
+    /// The same of files, which take an inode each.
+    pub fn set_free_files(&self, files: u64) {
+        self.state().traits.free.1 = files;
     }
 
     /// Effects so far, those that met a fault included.
@@ -172,7 +198,7 @@ impl MemoryDisk {
         let state = self.state();
         // Every entry has its inode, by construction; an empty disk would fail any test that looks at it.
         let inodes = loss::survivors(&state.inodes, loss).unwrap_or_else(|_| Inodes::new());
-        Self::of(inodes, state.leaves_halves, state.free)
+        Self::of(inodes, state.traits.clone())
     }
 
     /// [`MemoryDisk::crash`] with the loss of a seed.
@@ -183,7 +209,7 @@ impl MemoryDisk {
     /// The disk as found after only the process died: nothing is lost, but what was not synced still may be later.
     pub fn kill(&self) -> Self {
         let state = self.state();
-        Self::of(state.inodes.clone(), state.leaves_halves, state.free)
+        Self::of(state.inodes.clone(), state.traits.clone())
     }
 
     /// From now on keeps what the disk holds before each effect, for [`MemoryDisk::history`].
@@ -196,7 +222,7 @@ impl MemoryDisk {
     pub fn history(&self) -> Vec<Self> {
         let state = self.state();
         let before = state.history.iter().flatten();
-        before.chain([&state.inodes]).map(|inodes| Self::of(inodes.clone(), state.leaves_halves, state.free)).collect()
+        before.chain([&state.inodes]).map(|inodes| Self::of(inodes.clone(), state.traits.clone())).collect()
     }
 
     /// The same number for disks that nothing can tell apart, not even a power cut, and practically never for others.

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::fault::Space;
 use super::inode::{Body, Contents, Entries, Ino, Place, Versions};
 use super::{BORN_DIRECTORY, BORN_FILE, MemoryDisk, MemoryLock, PowerCut, State, held};
-use crate::disk::{Attributes, Disk, Free, Kind, RootPath, Stat};
+use crate::disk::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat};
 
 const MAX_TARGET: usize = 4095;
 
@@ -34,6 +34,24 @@ impl Disk for MemoryDisk {
             Body::Link(target) => (Kind::Link, target.len()),
         };
         Ok(Some(Stat { kind, mode, uid, gid, size: u64::try_from(size).unwrap_or(u64::MAX) }))
+    }
+
+    fn resolve(&self, path: &RootPath) -> io::Result<RootPath> {
+        let mut state = self.state();
+        state.read()?;
+        state.inodes.resolve(path)
+    }
+
+    fn obstacle(&self, path: &RootPath) -> io::Result<Option<Obstacle>> {
+        let mut state = self.state();
+        state.read()?;
+        let resolved = state.inodes.resolve(path)?;
+        let obstructs = |(at, obstacle): &&(RootPath, Obstacle)| match obstacle {
+            Obstacle::MountPoint => *at == resolved,
+            Obstacle::Immutable | Obstacle::AppendOnly => *at == resolved || resolved.parent().as_ref() == Some(at),
+            Obstacle::Kernel(_) | Obstacle::ReadOnly => resolved.ancestors().contains(at),
+        };
+        Ok(state.traits.obstacles.iter().find(obstructs).map(|(_, obstacle)| *obstacle))
     }
 
     fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>> {
@@ -223,7 +241,8 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         state.read()?;
         let ino = state.inodes.directory(directory)?;
-        Ok(Free { filesystem: state.inodes.get(ino)?.filesystem.into(), bytes: state.free })
+        let (bytes, files) = state.traits.free;
+        Ok(Free { filesystem: state.inodes.get(ino)?.filesystem.into(), bytes, files })
     }
 
     fn lock(&self, path: &RootPath) -> io::Result<Option<MemoryLock>> {
@@ -269,7 +288,7 @@ impl State {
             self.inodes.get_mut(ino)?.attributes.set_attributes(attributes);
             return Ok(());
         };
-        if !PowerCut::is(&error) && !self.leaves_halves && self.effect(Space::Spares).is_ok() {
+        if !PowerCut::is(&error) && !self.traits.leaves_halves && self.effect(Space::Spares).is_ok() {
             self.inodes.change(place.directory, vec![(place.name.clone(), None)])?;
         }
         Err(error)

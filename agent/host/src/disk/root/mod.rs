@@ -5,10 +5,12 @@
 //! caller's to know.
 
 mod label;
+mod obstacle;
 mod owner;
 mod place;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -23,9 +25,10 @@ use nix::fcntl::{AT_FDCWD, OFlag, PosixFadviseAdvice, openat, posix_fadvise, rea
 use nix::sys::stat::{Mode, fstat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, syncfs, unlinkat};
 
-use super::{Attributes, Disk, Free, Kind, RootPath, Stat};
+use super::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat};
 use owner::{Caller, Grant};
-use place::{Place, open_for_sync, retry, unfit, walk};
+use place::{Place, open_for_sync, retry, unfit};
+use walk::walk;
 
 /// No directory that is listed has more names; one that does is not ours, and would only cost memory.
 const MOST_NAMES: usize = 1 << 20;
@@ -76,9 +79,10 @@ impl RootDisk {
     pub fn open(directory: &Path) -> io::Result<Self> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let root = retry(|| openat(AT_FDCWD, directory, flags, Mode::empty()))?;
+        let caller = Caller::current();
         // A kernel that cannot walk safely is named now and not in the middle of a change.
-        walk(root.as_fd(), "/")?;
-        Ok(Self { root: root.into(), caller: Caller::current(), found: None })
+        walk(root.as_fd(), "/", caller)?;
+        Ok(Self { root: root.into(), caller, found: None })
     }
 
     fn place<'p>(&self, path: &'p RootPath) -> io::Result<Place<'p>> {
@@ -86,13 +90,13 @@ impl RootDisk {
             Some(found) if found.path == path.directory() => {
                 Ok(Place { parent: Arc::clone(&found.directory), name: path.name() })
             }
-            _ => Place::find(self.root.as_fd(), path),
+            _ => Place::find(self.root.as_fd(), path, self.caller),
         }
     }
 
     /// A directory, for its place, through a link too; the root when none is named.
     fn directory(&self, path: Option<&RootPath>) -> io::Result<OwnedFd> {
-        walk(self.root.as_fd(), path.map_or("/", RootPath::as_str))
+        walk(self.root.as_fd(), path.map_or("/", RootPath::as_str), self.caller).map(|reached| reached.directory)
     }
 }
 
@@ -117,6 +121,18 @@ impl Disk for RootDisk {
 
     fn filesystem(&self, path: &RootPath) -> io::Result<u64> {
         self.place(path)?.device()
+    }
+
+    fn resolve(&self, path: &RootPath) -> io::Result<RootPath> {
+        let reached = walk(self.root.as_fd(), path.directory(), self.caller)?;
+        let not_text = "a link on the way leads to a name that is not UTF-8";
+        let above = reached.path.to_str().ok_or_else(|| io::Error::new(ErrorKind::InvalidData, not_text))?;
+        let resolved = format!("{}/{}", above.trim_end_matches('/'), path.name());
+        RootPath::new(resolved).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+    }
+
+    fn obstacle(&self, path: &RootPath) -> io::Result<Option<Obstacle>> {
+        obstacle::find(&self.place(path)?)
     }
 
     fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>> {
@@ -242,11 +258,11 @@ impl Disk for RootDisk {
 
     fn sync(&self, path: &RootPath) -> io::Result<()> {
         let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
-        file.sync_all()
+        make_durable(&file)
     }
 
     fn sync_directory(&self, directory: Option<&RootPath>) -> io::Result<()> {
-        open_for_sync(&self.directory(directory)?)?.sync_all()
+        make_durable(&open_for_sync(&self.directory(directory)?)?)
     }
 
     fn sync_filesystem(&self, path: &RootPath) -> io::Result<()> {
@@ -265,7 +281,8 @@ impl Disk for RootDisk {
         let space = rustix::io::retry_on_intr(|| rustix::fs::fstatvfs(&directory))?;
         // One that is made of no blocks at all, such as a tmpfs without a limit, does not count them.
         let bytes = if space.f_blocks == 0 { u64::MAX } else { space.f_bavail.saturating_mul(space.f_frsize) };
-        Ok(Free { filesystem, bytes })
+        let files = if space.f_files == 0 { u64::MAX } else { space.f_favail };
+        Ok(Free { filesystem, bytes, files })
     }
 
     fn lock(&self, path: &RootPath) -> io::Result<Option<RootLock>> {
@@ -281,6 +298,14 @@ impl Disk for RootDisk {
             }
         }
         Err(io::Error::new(ErrorKind::ResourceBusy, "the lock file keeps being replaced by another process"))
+    }
+}
+
+/// A filesystem that cannot sync one file or directory answers EINVAL, and is synced as a whole.
+fn make_durable(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => retry(|| syncfs(file)),
+        synced => synced,
     }
 }
 

@@ -23,6 +23,11 @@ impl Caller {
         (!uid.is_root()).then(|| Self { uid: uid.as_raw(), gid: gid.as_raw() })
     }
 
+    /// Whether this is the caller.
+    pub(super) const fn owns(self, uid: u32) -> bool {
+        self.uid == uid
+    }
+
     /// How a file looks to the caller.
     pub(super) fn see(self, stat: Stat) -> Stat {
         let own = |id, own| if id == own { 0 } else { id };

@@ -1,6 +1,6 @@
 //! Where a path leads: the directory that holds its last element, held open, and that element's name.
 //!
-//! Owns the only walk along a path. What is done at a place is done relative to the open directory and never through a
+//! What is done at a place is done relative to the open directory and never through a
 //! link, so directories that become links meanwhile change nothing.
 
 use std::fs::File;
@@ -9,15 +9,13 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::super::{Kind, RootPath, Stat};
-
-/// The kernel gives up a walk through `..` whenever anything on the machine is renamed meanwhile; it is begun anew this
-/// often.
-const WALK_TRIES: usize = 1000;
+use super::owner::Caller;
+use super::walk::walk;
 
 /// An open directory and a name in it, at which there may be nothing.
 #[derive(Debug)]
@@ -29,9 +27,10 @@ pub(super) struct Place<'p> {
 }
 
 impl<'p> Place<'p> {
-    /// Walks to a path's directory. Links on the way are followed, an absolute one or `..` no further than to the root.
-    pub(super) fn find(root: BorrowedFd<'_>, path: &'p RootPath) -> io::Result<Self> {
-        Ok(Self { parent: walk(root, path.directory())?.into(), name: path.name() })
+    /// Walks to a path's directory. Links on the way are followed, an absolute one or `..` no further than to the root, if
+    /// they are root's or of who owns the directory behind them.
+    pub(super) fn find(root: BorrowedFd<'_>, path: &'p RootPath, caller: Option<Caller>) -> io::Result<Self> {
+        Ok(Self { parent: walk(root, path.directory(), caller)?.directory.into(), name: path.name() })
     }
 
     /// What stands here.
@@ -101,39 +100,6 @@ pub(super) fn open_for_sync(directory: &OwnedFd) -> io::Result<File> {
     retry(|| openat(directory, ".", flags, Mode::empty())).map(File::from)
 }
 
-/// Opens a directory below the root for its place, resolved by the kernel as if the root were the machine's.
-pub(super) fn walk(root: BorrowedFd<'_>, directory: &str) -> io::Result<OwnedFd> {
-    let how = OpenHow::new()
-        .flags(OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
-        .resolve(ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS);
-    // Relative, so that the walk begins at the root even if the kernel were ever told less about resolving.
-    let relative = match directory.trim_start_matches('/') {
-        "" => ".",
-        below => below,
-    };
-    for _ in 0..WALK_TRIES {
-        match openat2(root, relative, how) {
-            Ok(directory) => return Ok(directory),
-            Err(Errno::EAGAIN | Errno::EINTR) => {}
-            Err(errno) => return Err(walk_error(errno)),
-        }
-    }
-    Err(io::Error::new(ErrorKind::ResourceBusy, "directories on the way keep being renamed by another process"))
-}
-
-fn walk_error(errno: Errno) -> io::Error {
-    match errno {
-        // Opening a directory for its place is permitted to everybody, so this is a filter that does not know the call.
-        Errno::ENOSYS | Errno::EPERM => io::Error::new(
-            ErrorKind::Unsupported,
-            format!(
-                "the system call openat2 is needed (Linux 5.6, and a container runtime that lets it pass): {errno}"
-            ),
-        ),
-        errno => errno.into(),
-    }
-}
-
 /// Repeats a call that a signal interrupted.
 pub(super) fn retry<T>(mut call: impl FnMut() -> nix::Result<T>) -> io::Result<T> {
     loop {
@@ -179,16 +145,6 @@ fn stat_of(raw: &FileStat) -> Stat {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_kernel_or_filter_without_openat2_is_named() {
-        for errno in [Errno::ENOSYS, Errno::EPERM] {
-            let error = walk_error(errno);
-            assert_eq!(error.kind(), ErrorKind::Unsupported);
-            assert!(error.to_string().contains("openat2") && error.to_string().contains("Linux 5.6"), "{error}");
-        }
-        assert_eq!(walk_error(Errno::EACCES).kind(), ErrorKind::PermissionDenied);
-    }
 
     #[test]
     fn an_interrupted_call_is_repeated_and_a_failed_one_is_not() {

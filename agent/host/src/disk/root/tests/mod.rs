@@ -2,6 +2,7 @@
 
 mod attacks;
 mod labels;
+mod obstacles;
 mod operations;
 mod races;
 

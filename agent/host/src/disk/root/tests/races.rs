@@ -58,6 +58,31 @@ fn a_directory_swapped_with_a_link_lets_nothing_out() {
 }
 
 #[test]
+fn a_directory_swapped_with_a_link_of_its_owner_lets_nothing_into_roots_directories() {
+    use std::os::unix::fs::{chown, lchown};
+    if !geteuid().is_root() {
+        return;
+    }
+    let machine = Machine::new();
+    fs::create_dir_all(machine.host("home/keys")).unwrap();
+    fs::create_dir_all(machine.host("etc/cron.d")).unwrap();
+    machine.link("home/trap", "/etc/cron.d");
+    chown(machine.host("home/keys"), Some(1000), Some(1000)).unwrap();
+    lchown(machine.host("home/trap"), Some(1000), Some(1000)).unwrap();
+    let (mut worked, mut refused) = (0, 0);
+    let swaps = while_swapping(&machine, ("home/keys", "home/trap"), || {
+        for round in 0..ROUNDS {
+            match machine.disk.create(&at(&format!("/home/keys/{round}")), b"attack", mine(0o666)) {
+                Ok(()) => worked += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    });
+    assert_eq!(fs::read_dir(machine.host("etc/cron.d")).unwrap().count(), 0);
+    assert!(swaps > 0 && worked > 0 && refused > 0, "{swaps} swaps, {worked} created, {refused} refused: no race");
+}
+
+#[test]
 fn a_directory_that_is_swapped_while_it_is_worked_in_stays_the_same_one() {
     let machine = Machine::new();
     fs::create_dir_all(machine.host("arena")).unwrap();
