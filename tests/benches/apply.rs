@@ -52,7 +52,8 @@ fn batch(root: &Path, edition: &str) -> Result<Batch, Failure> {
     let attributes = Attributes { mode: 0o644, uid: owner.uid(), gid: owner.gid() };
     let write = |number| -> Result<Write, Failure> {
         let path = RootPath::new(format!("/{}", name(number)))?;
-        Ok(Write { path, contents: Secret::new(contents(number, edition)).into(), attributes, label: None })
+        let contents = Secret::new(contents(number, edition)).into();
+        Ok(Write { path, contents, attributes, label: None, xattrs: Default::default() })
     };
     Ok(Batch { writes: (0..FILES).map(write).collect::<Result<_, _>>()?, ..Batch::default() })
 }

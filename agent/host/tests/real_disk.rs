@@ -17,7 +17,8 @@ fn path(text: &str) -> RootPath {
 fn write(root: &tempfile::TempDir, at: &str, contents: &str) -> Write {
     let owner = fs::metadata(root.path()).unwrap();
     let attributes = Attributes { mode: 0o640, uid: owner.uid(), gid: owner.gid() };
-    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()).into(), attributes, label: None }
+    let contents = Secret::new(contents.as_bytes().to_vec()).into();
+    Write { path: path(at), contents, attributes, label: None, xattrs: Default::default() }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) use self::{directories::MADE, error::Failure, temporary::remove_lefto
 use self::stage::{Staged, publish, settle, stage};
 use self::survey::{Work, survey};
 use self::temporary::Tag;
-use crate::disk::{Attributes, Disk, RootPath};
+use crate::disk::{Attributes, Disk, RootPath, Xattrs};
 
 /// Files, links and directories that are to be there, and files that are not.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +73,8 @@ pub struct Write {
     pub attributes: Attributes,
     /// Its SELinux label; `None` leaves that to the kernel.
     pub label: Option<String>,
+    /// Other extended attributes that it is to have.
+    pub xattrs: Xattrs,
 }
 
 /// One symbolic link as it is to be.

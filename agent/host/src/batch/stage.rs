@@ -78,6 +78,9 @@ fn write(disk: &impl Disk, target: Target<'_>, temporary: &RootPath) -> Result<(
         Target::File(write) => {
             let made = disk.create(temporary, write.contents.expose(), write.attributes);
             made.map_err(Failure::of(Operation::Write, &write.path))?;
+            if !write.xattrs.is_empty() {
+                disk.set_xattrs(temporary, &write.xattrs).map_err(Failure::of(Operation::Write, &write.path))?;
+            }
             label(disk, temporary, write.label.as_deref(), &write.path)
         }
     }

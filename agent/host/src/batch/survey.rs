@@ -195,6 +195,9 @@ fn same(disk: &impl Disk, write: &Write, stat: Stat) -> Result<bool, BatchError>
     if write.label.is_some() && disk.label(&write.path).map_err(inspected)? != write.label {
         return Ok(false);
     }
+    if !write.xattrs.is_empty() && disk.xattrs(&write.path).map_err(inspected)? != write.xattrs {
+        return Ok(false);
+    }
     disk.holds(&write.path, contents).map_err(inspected)
 }
 

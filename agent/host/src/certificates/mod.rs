@@ -128,7 +128,7 @@ impl<'d, D: Disk> Courier<'d, D> {
 
     fn file(&self, at: &str, contents: Secret<Vec<u8>>, attributes: Attributes) -> Result<Write, Trouble> {
         let label = self.labels.as_ref().and_then(|labels| labels.lookup(at, FileKind::File)).map(str::to_owned);
-        Ok(Write { path: path(at)?, contents: contents.into(), attributes, label })
+        Ok(Write { path: path(at)?, contents: contents.into(), attributes, label, xattrs: Default::default() })
     }
 
     fn put(&self, write: Write) -> Result<(), Trouble> {

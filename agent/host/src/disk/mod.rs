@@ -7,6 +7,7 @@
 pub mod memory;
 
 mod root;
+mod xattrs;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use std::io;
 
 pub use ostler_core::root_path::{PathError, RootPath};
 pub use root::{RootDisk, RootLock};
+pub use xattrs::Xattrs;
 
 /// What stands at a path, the last element itself and not what it may link to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +169,11 @@ pub trait Disk {
     /// Names in a directory, sorted.
     fn list(&self, directory: &RootPath) -> io::Result<Vec<OsString>>;
 
-    /// Makes one directory; its parent exists.
+    /// Makes one directory; its parent exists. Its mode is exactly the one of its attributes, whatever access control list
+    /// a new directory would inherit.
     fn make_directory(&self, path: &RootPath, attributes: Attributes) -> io::Result<()>;
 
-    /// Makes a file that was not there, with all its contents. Not durable yet.
+    /// Makes a file that was not there, with all its contents and exactly the mode of its attributes. Not durable yet.
     fn create(&self, path: &RootPath, contents: &[u8], attributes: Attributes) -> io::Result<()>;
 
     /// Makes a symbolic link that was not there.
@@ -185,6 +188,14 @@ pub trait Disk {
 
     /// Gives a file or directory an SELinux label, never through a link. As durable as mode and owner are.
     fn set_label(&self, path: &RootPath, label: &str) -> io::Result<()>;
+
+    /// The extended attributes of a regular file that are kept; none where its filesystem keeps none. Too many are an error
+    /// of kind `FileTooLarge`.
+    fn xattrs(&self, path: &RootPath) -> io::Result<Xattrs>;
+
+    /// Gives a regular file extended attributes, never through a link. Those that its filesystem or this user may not set
+    /// are left out. As durable as mode and owner are.
+    fn set_xattrs(&self, path: &RootPath, xattrs: &Xattrs) -> io::Result<()>;
 
     /// Gives a file or link another name on the same filesystem, replacing a file or link that has it.
     fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()>;

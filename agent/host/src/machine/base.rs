@@ -34,7 +34,8 @@ impl<D: Disk> Machine<'_, D> {
             return Ok(false);
         }
         let path = RootPath::new(KEPT_BASE).map_err(Trouble::path(KEPT_BASE))?;
-        let write = Write { path, contents: config.json.clone(), attributes: PRIVATE, label: None };
+        let (contents, xattrs) = (config.json.clone(), Default::default());
+        let write = Write { path, contents, attributes: PRIVATE, label: None, xattrs };
         batch::apply(self.disk, &Batch { writes: vec![write], ..Batch::default() }, TAG)?;
         Ok(true)
     }

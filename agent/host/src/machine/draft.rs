@@ -30,8 +30,8 @@ impl Action {
         match standing {
             None => Self::Remove,
             Some(Standing::Link { target }) => Self::Link(target),
-            Some(Standing::File { contents, attributes, label }) => {
-                Self::Write(Write { path: path.clone(), contents: contents.into(), attributes, label })
+            Some(Standing::File { contents, attributes, label, xattrs }) => {
+                Self::Write(Write { path: path.clone(), contents: contents.into(), attributes, label, xattrs })
             }
         }
     }

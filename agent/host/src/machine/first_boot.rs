@@ -27,7 +27,8 @@ impl<D: Disk> Machine<'_, D> {
         self.journal.require_held()?;
         let path = RootPath::new(FIRST_BOOT).map_err(Trouble::path(FIRST_BOOT))?;
         if stage == FirstBoot::Begins {
-            let write = Write { path, contents: Default::default(), attributes: PRIVATE, label: None };
+            let (contents, xattrs) = Default::default();
+            let write = Write { path, contents, attributes: PRIVATE, label: None, xattrs };
             batch::apply(self.disk, &Batch { writes: vec![write], ..Batch::default() }, TAG)?;
             return Ok(());
         }

@@ -91,7 +91,13 @@ impl<D: Disk> Machine<'_, D> {
     fn note_nics(&self, record: &NicRecord) -> Result<(), Trouble> {
         let path = RootPath::new(NICS).map_err(Trouble::path(NICS))?;
         let text = serde_json::to_vec(record).map_err(|_| Trouble::Lost { what: "names of interfaces" })?;
-        let write = Write { path, contents: Secret::new(text).into(), attributes: PRIVATE, label: None };
+        let write = Write {
+            path,
+            contents: Secret::new(text).into(),
+            attributes: PRIVATE,
+            label: None,
+            xattrs: Default::default(),
+        };
         batch::apply(self.disk, &Batch { writes: vec![write], ..Batch::default() }, TAG)?;
         Ok(())
     }

@@ -60,7 +60,15 @@ struct Displaced {
 enum Stood {
     Nothing,
     Link(String),
-    File { contents: String, mode: u32, uid: u32, gid: u32, label: Option<String> },
+    File {
+        contents: String,
+        mode: u32,
+        uid: u32,
+        gid: u32,
+        label: Option<String>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        xattrs: BTreeMap<String, String>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,12 +151,13 @@ fn stood(standing: Option<&Standing>) -> Stood {
     match standing {
         None => Stood::Nothing,
         Some(Standing::Link { target }) => Stood::Link(target.clone()),
-        Some(Standing::File { contents, attributes, label }) => Stood::File {
+        Some(Standing::File { contents, attributes, label, xattrs }) => Stood::File {
             contents: STANDARD.encode(contents.expose()),
             mode: attributes.mode,
             uid: attributes.uid,
             gid: attributes.gid,
             label: label.clone(),
+            xattrs: xattrs.iter().map(|(name, value)| (name.to_owned(), STANDARD.encode(value))).collect(),
         },
     }
 }
@@ -157,10 +166,14 @@ fn standing(stood: Stood) -> Option<Option<Standing>> {
     Some(match stood {
         Stood::Nothing => None,
         Stood::Link(target) => Some(Standing::Link { target }),
-        Stood::File { contents, mode, uid, gid, label } => Some(Standing::File {
+        Stood::File { contents, mode, uid, gid, label, xattrs } => Some(Standing::File {
             contents: Secret::new(STANDARD.decode(contents).ok()?),
             attributes: Attributes { mode, uid, gid },
             label,
+            xattrs: xattrs
+                .into_iter()
+                .map(|(name, value)| Some((name, STANDARD.decode(value).ok()?)))
+                .collect::<Option<_>>()?,
         }),
     })
 }

@@ -331,8 +331,14 @@ impl<D: Disk> Machine<'_, D> {
         let mut displaced = BTreeMap::new();
         for path in touched.difference(known) {
             let size = self.disk.stat(path).map_err(Trouble::disk("inspect", path))?.map_or(0, |stat| stat.size);
-            left = left.checked_sub(size).ok_or(Trouble::TooMuchDisplaced { most: MOST_DISPLACED })?;
-            displaced.insert(path.clone(), originals::read_standing(self.disk, path, MOST_DISPLACED)?);
+            let mut take = |bytes| {
+                left = left.checked_sub(bytes).ok_or(Trouble::TooMuchDisplaced { most: MOST_DISPLACED })?;
+                Ok::<_, Trouble>(())
+            };
+            take(size)?;
+            let standing = originals::read_standing(self.disk, path, MOST_DISPLACED)?;
+            take(standing.as_ref().map_or(0, Standing::extra_bytes))?;
+            displaced.insert(path.clone(), standing);
         }
         Ok(displaced)
     }

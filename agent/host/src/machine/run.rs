@@ -113,7 +113,8 @@ impl<D: Disk> Machine<'_, D> {
             gid: stat.gid,
         });
         let label = self.disk.label(&path).ok().flatten();
-        Ok(Some(Write { path, contents: contents.into(), attributes, label }))
+        let xattrs = self.disk.xattrs(&path).unwrap_or_default();
+        Ok(Some(Write { path, contents: contents.into(), attributes, label, xattrs }))
     }
 
     /// A hash that is there already is left alone, and the day of its change with it.

@@ -123,7 +123,7 @@ impl<'a> Wanted<'a> {
         attributes: Attributes,
     ) -> Result<Write, Trouble> {
         let label = self.label(&path, FileKind::File);
-        Ok(Write { path, contents: contents.into(), attributes, label })
+        Ok(Write { path, contents: contents.into(), attributes, label, xattrs: Default::default() })
     }
 
     pub(crate) fn label(&self, path: &RootPath, kind: FileKind) -> Option<String> {

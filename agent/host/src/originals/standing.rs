@@ -4,7 +4,7 @@ use std::io;
 
 use ostler_core::secret::Secret;
 
-use crate::disk::{Attributes, Disk, Kind, PathError, RootPath};
+use crate::disk::{Attributes, Disk, Kind, PathError, RootPath, Xattrs};
 
 /// A file or link as it stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Standing {
         attributes: Attributes,
         /// Its SELinux label.
         label: Option<String>,
+        /// Its other extended attributes, among them its access control list.
+        xattrs: Xattrs,
     },
     /// A symbolic link.
     Link {
@@ -70,6 +72,16 @@ pub enum OriginalsError {
     },
 }
 
+impl Standing {
+    /// Bytes that it takes to keep it, beyond its contents.
+    pub fn extra_bytes(&self) -> u64 {
+        match self {
+            Self::File { xattrs, .. } => u64::try_from(xattrs.bytes()).unwrap_or(u64::MAX),
+            Self::Link { .. } => 0,
+        }
+    }
+}
+
 /// Reads what stands at a path, a file of at most so many bytes or a link; `None` when nothing does.
 pub fn read_standing(disk: &impl Disk, path: &RootPath, most: u64) -> Result<Option<Standing>, OriginalsError> {
     let stat = disk.stat(path).map_err(|source| OriginalsError::Look { path: path.clone(), source })?;
@@ -80,7 +92,8 @@ pub fn read_standing(disk: &impl Disk, path: &RootPath, most: u64) -> Result<Opt
             let contents = Secret::new(disk.read(path, most).map_err(unread)?);
             let label = disk.label(path).map_err(unread)?;
             let attributes = Attributes { mode: stat.mode, uid: stat.uid, gid: stat.gid };
-            Ok(Some(Standing::File { contents, attributes, label }))
+            let xattrs = disk.xattrs(path).map_err(unread)?;
+            Ok(Some(Standing::File { contents, attributes, label, xattrs }))
         }
         Kind::Link => {
             let target = disk.read_link(path).map_err(unread)?;

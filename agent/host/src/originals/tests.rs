@@ -38,7 +38,12 @@ fn disk(paths: &[&str]) -> MemoryDisk {
 
 fn file(contents: &str) -> Standing {
     let attributes = Attributes { mode: 0o640, uid: 0, gid: 0 };
-    Standing::File { contents: Secret::new(contents.as_bytes().to_vec()), attributes, label: None }
+    Standing::File {
+        contents: Secret::new(contents.as_bytes().to_vec()),
+        attributes,
+        label: None,
+        xattrs: Default::default(),
+    }
 }
 
 fn backup_of(text: &str) -> String {

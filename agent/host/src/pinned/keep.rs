@@ -42,7 +42,10 @@ pub(super) fn keep(disk: &impl Disk, images: &BTreeSet<&str>, reload: &dyn Reloa
     let batch = match drop_in(images.iter().copied()) {
         Some(text) => {
             let contents = Arc::new(Secret::new(text.into_bytes()));
-            Batch { writes: vec![Write { path: file, contents, attributes: FILE, label: None }], ..Batch::default() }
+            Batch {
+                writes: vec![Write { path: file, contents, attributes: FILE, label: None, xattrs: Default::default() }],
+                ..Batch::default()
+            }
         }
         None => Batch { removals: vec![file], ..Batch::default() },
     };

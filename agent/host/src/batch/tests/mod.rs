@@ -22,7 +22,8 @@ fn path(path: &str) -> RootPath {
 }
 
 fn write(at: &str, contents: &str) -> Write {
-    Write { path: path(at), contents: Secret::new(contents.as_bytes().to_vec()).into(), attributes: PLAIN, label: None }
+    let contents = Secret::new(contents.as_bytes().to_vec()).into();
+    Write { path: path(at), contents, attributes: PLAIN, label: None, xattrs: Xattrs::default() }
 }
 
 fn labelled(at: &str, contents: &str, label: &str) -> Write {
@@ -162,9 +163,9 @@ impl Ends {
             make(path, *attributes, label.clone());
         }
         let links = batch.links.iter().map(|link| (&link.path, Node::Link { target: link.target.clone() }));
-        let files = batch.writes.iter().map(|Write { path, contents, attributes, label }| {
+        let files = batch.writes.iter().map(|Write { path, contents, attributes, label, xattrs }| {
             let (contents, label) = (contents.expose().as_slice().into(), label.clone());
-            (path, Node::File { contents, attributes: *attributes, label })
+            (path, Node::File { contents, attributes: *attributes, label, xattrs: xattrs.clone() })
         });
         batch.above().filter(|path| path.as_str() != "/opt").for_each(|path| make(&path, MADE, None));
         new.extend(files.chain(links).map(|(path, node)| (real(path), node)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 
-use crate::disk::{Attributes, ForeignLink, RootPath};
+use crate::disk::{Attributes, ForeignLink, RootPath, Xattrs};
 
 pub(super) type Ino = u64;
 
@@ -48,6 +48,7 @@ pub(super) enum Body {
 pub(super) struct Traits {
     pub(super) attributes: Attributes,
     pub(super) label: Option<String>,
+    pub(super) xattrs: Xattrs,
 }
 
 /// Attributes and label that are durable, and those given since.
@@ -59,7 +60,7 @@ pub(super) struct Versions {
 
 impl Versions {
     pub(super) fn settled(attributes: Attributes) -> Self {
-        Self::of(Traits { attributes, label: None })
+        Self::of(Traits { attributes, label: None, xattrs: Xattrs::default() })
     }
 
     pub(super) fn of(durable: Traits) -> Self {
@@ -76,6 +77,10 @@ impl Versions {
 
     pub(super) fn set_label(&mut self, label: &str) {
         self.pending.push(Traits { label: Some(label.to_owned()), ..self.now().clone() });
+    }
+
+    pub(super) fn set_xattrs(&mut self, xattrs: Xattrs) {
+        self.pending.push(Traits { xattrs, ..self.now().clone() });
     }
 
     fn sync(&mut self) {

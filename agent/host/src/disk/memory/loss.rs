@@ -106,10 +106,11 @@ impl Loss {
             Inner::Lost => versions.durable.clone(),
             Inner::Kept => versions.now().clone(),
             Inner::Random => {
-                // Mode, owner and label are changed by three calls, of which each may be lost.
+                // Mode, owner, label and extended attributes are changed by calls of their own, of which each may be lost.
                 let mode = self.version(versions).attributes.mode;
                 let attributes = Attributes { mode, ..self.version(versions).attributes };
-                Traits { attributes, label: self.version(versions).label.clone() }
+                let label = self.version(versions).label.clone();
+                Traits { attributes, label, xattrs: self.version(versions).xattrs.clone() }
             }
         }
     }

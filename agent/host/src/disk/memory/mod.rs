@@ -26,7 +26,7 @@ use inode::{Body, Contents, Ino, Inodes, Versions};
 pub use loss::Loss;
 pub use tree::Node;
 
-use super::{Attributes, Obstacle, RootPath};
+use super::{Attributes, Obstacle, RootPath, Xattrs};
 
 /// What a new file or directory looks like until it is given its attributes.
 const BORN_FILE: Attributes = Attributes { mode: 0o600, uid: 0, gid: 0 };
@@ -140,6 +140,15 @@ impl MemoryDisk {
     /// [`Disk::obstacle`]: super::Disk::obstacle
     pub fn obstruct(&self, path: &RootPath, obstacle: Obstacle) {
         self.state().traits.obstacles.push((path.clone(), obstacle));
+    }
+
+    /// Durably gives a file extended attributes, as [`MemoryDisk::put`] puts one.
+    pub fn put_xattrs(&self, path: &RootPath, xattrs: Xattrs) -> io::Result<()> {
+        let mut state = self.state();
+        let ino = state.inodes.locate(path)?.existing()?;
+        let inode = state.inodes.get_mut(ino)?;
+        inode.attributes = Versions::of(inode::Traits { xattrs, ..inode.attributes.now().clone() });
+        Ok(())
     }
 
     /// Makes a directory and what is below it a filesystem of its own, to which nothing else can be renamed.

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use super::fault::Space;
 use super::inode::{Body, Contents, Entries, Ino, Place, Versions};
 use super::{BORN_DIRECTORY, BORN_FILE, MemoryDisk, MemoryLock, PowerCut, State, held};
-use crate::disk::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat};
+use crate::disk::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat, Xattrs};
 
 const MAX_TARGET: usize = 4095;
 
@@ -148,6 +148,21 @@ impl Disk for MemoryDisk {
         let ino = state.no_link(path)?;
         state.effect(Space::Takes)?;
         state.inodes.get_mut(ino)?.attributes.set_label(label);
+        Ok(())
+    }
+
+    fn xattrs(&self, path: &RootPath) -> io::Result<Xattrs> {
+        let mut state = self.state();
+        state.read()?;
+        let ino = state.inodes.locate(path)?.existing()?;
+        Ok(state.inodes.get(ino)?.attributes.now().xattrs.clone())
+    }
+
+    fn set_xattrs(&self, path: &RootPath, xattrs: &Xattrs) -> io::Result<()> {
+        let mut state = self.state();
+        let ino = state.no_link(path)?;
+        state.effect(Space::Takes)?;
+        state.inodes.get_mut(ino)?.attributes.set_xattrs(xattrs.clone());
         Ok(())
     }
 

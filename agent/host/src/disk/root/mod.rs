@@ -11,6 +11,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod xattr;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -25,7 +26,7 @@ use nix::fcntl::{AT_FDCWD, OFlag, PosixFadviseAdvice, openat, posix_fadvise, rea
 use nix::sys::stat::{Mode, fstat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, syncfs, unlinkat};
 
-use super::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat};
+use super::{Attributes, Disk, Free, Kind, Obstacle, RootPath, Stat, Xattrs};
 use owner::{Caller, Grant};
 use place::{Place, open_for_sync, retry, unfit};
 use walk::walk;
@@ -229,6 +230,14 @@ impl Disk for RootDisk {
         let stored = label::stored(label)?;
         let (file, _) = self.place(path)?.open_existing(&[Kind::File, Kind::Directory])?;
         label::write(&file, &stored)
+    }
+
+    fn xattrs(&self, path: &RootPath) -> io::Result<Xattrs> {
+        xattr::read(&self.place(path)?.open_existing(&[Kind::File])?.0)
+    }
+
+    fn set_xattrs(&self, path: &RootPath, xattrs: &Xattrs) -> io::Result<()> {
+        xattr::write(&self.place(path)?.open_existing(&[Kind::File])?.0, xattrs)
     }
 
     fn rename(&self, from: &RootPath, to: &RootPath) -> io::Result<()> {

@@ -8,6 +8,7 @@ use nix::unistd::{Gid, Uid, fchown};
 
 use super::super::{Attributes, Stat};
 use super::place::retry;
+use super::xattr::remove_access_list;
 
 /// Somebody who is not root, and so cannot give files away. To such a caller, what is theirs passes for root's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl Grant {
         Ok(Self { mode: bits, uid, gid })
     }
 
-    /// Sets owner and mode. The mode comes last because a change of owner takes setuid and setgid away, and is first
+    /// Sets owner and mode, and takes an access control list away. The mode comes last because a change of owner takes setuid and setgid away, and is first
     /// cut down to what both owners may.
     pub(super) fn give(self, file: &File) -> io::Result<()> {
         let now = retry(|| fstat(file))?;
@@ -74,6 +75,8 @@ impl Grant {
                 return Err(error);
             }
         }
+        // With a list, the bits of the group would be its mask, and open the file to those whom it names.
+        remove_access_list(file)?;
         retry(|| fchmod(file, self.mode))
     }
 }

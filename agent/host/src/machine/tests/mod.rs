@@ -13,6 +13,7 @@ mod managed;
 mod proof;
 mod record;
 mod results;
+mod xattrs;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,6 +28,7 @@ use ostler_core::transaction::Finished;
 use serde_json::{Value, json};
 
 use super::{Machine, Surroundings};
+use crate::disk::RootPath;
 use crate::disk::memory::{MemoryDisk, Node};
 use crate::transaction::{self, Trouble, World};
 
@@ -51,7 +53,7 @@ fn open(disk: &MemoryDisk) -> Result<Machine<'_, MemoryDisk>, Trouble> {
 
 /// A machine as an installer leaves it.
 fn fresh() -> MemoryDisk {
-    MemoryDisk::with(&[
+    let disk = MemoryDisk::with(&[
         ("/etc/passwd", "root:x:0:0::/root:/bin/sh\ncore:x:1000:1000::/home/core:/bin/bash\napp:x:77:77::/:\n", 0o644),
         ("/etc/group", "root:x:0:\ncore:x:1000:\napp:x:77:\n", 0o644),
         ("/etc/shadow", "root:*:19000:0:99999:7:::\ncore:!:19000:0:99999:7:::\n", 0o000),
@@ -63,7 +65,13 @@ fn fresh() -> MemoryDisk {
         ("/usr/lib/systemd/system/os.service", "[Install]\nWantedBy=multi-user.target\n", 0o644),
         ("/home/core/", "", 0o700),
     ])
-    .unwrap()
+    .unwrap();
+    // Everything that displaces these files has to bring this back with them.
+    for path in ["/etc/motd", "/etc/chrony.conf", "/etc/shadow"] {
+        let xattrs = [("user.note".to_owned(), path.into()), ("system.posix_acl_access".to_owned(), b"list".to_vec())];
+        disk.put_xattrs(&RootPath::new(path).unwrap(), xattrs.into_iter().collect()).unwrap();
+    }
+    disk
 }
 
 fn config(name: &str, ignition: Value) -> Recorded {

@@ -212,7 +212,8 @@ fn a_label_may_be_lost_by_itself_until_the_file_or_directory_is_synced() {
     disk.set_label(&path("/d/f"), "l").unwrap();
     disk.set_label(&path("/d"), "m").unwrap();
     let labelled = |attributes, label: Option<&str>| {
-        Some(Node::File { contents: (*b"same").into(), attributes, label: label.map(Into::into) })
+        let label = label.map(Into::into);
+        Some(Node::File { contents: (*b"same").into(), attributes, label, xattrs: Default::default() })
     };
     let found = outcomes(&disk, "/d/f");
     for expected in [labelled(OLD, None), labelled(OLD, Some("l")), labelled(NEW, None), labelled(NEW, Some("l"))] {

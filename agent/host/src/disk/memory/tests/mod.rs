@@ -21,7 +21,7 @@ fn disk(files: &[(&str, &str, u32)]) -> MemoryDisk {
 }
 
 fn file(contents: &str, attributes: Attributes) -> Option<Node> {
-    Some(Node::File { contents: contents.as_bytes().into(), attributes, label: None })
+    Some(Node::File { contents: contents.as_bytes().into(), attributes, label: None, xattrs: Default::default() })
 }
 
 /// What a path may be after a power cut, over many seeds.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::*;
 use crate::batch::{self, Batch, BatchError, Refusal, Write};
-use crate::disk::{ForeignLink, Obstacle};
+use crate::disk::{ForeignLink, Obstacle, Xattrs};
 
 /// Unmounts, or takes flags off, when dropped.
 struct Undo(Command);
@@ -32,7 +32,8 @@ fn set_up(setup: &[&str], undo: &[&str], at: &Path) -> Option<Undo> {
 
 fn write(path: &str) -> Batch {
     let contents = std::sync::Arc::new(ostler_core::secret::Secret::new(b"x".to_vec()));
-    Batch { writes: vec![Write { path: at(path), contents, attributes: mine(0o644), label: None }], ..Batch::default() }
+    let (path, attributes, xattrs) = (at(path), mine(0o644), Xattrs::default());
+    Batch { writes: vec![Write { path, contents, attributes, label: None, xattrs }], ..Batch::default() }
 }
 
 #[track_caller]
