@@ -128,7 +128,8 @@ impl Node {
     /// Fails unless the machine is settled in this configuration.
     pub fn settled_in(&self, config: &str) {
         let status = self.status();
-        assert_eq!((&status["settled"], &status["config"]), (&json!(true), &json!(config)), "{status:#}");
+        assert_eq!((&status["open"], &status["config"]), (&json!(null), &json!(config)), "{status:#}");
+        assert_eq!(status["awaitsReboot"], false, "{status:#}");
     }
 
     pub fn systemctl(&self, arguments: &[&str]) -> String {

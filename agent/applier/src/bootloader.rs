@@ -13,6 +13,9 @@ use crate::machine::{CALL, JOB, Machine, Refused, causes};
 /// bootupd copies a few files; a device that takes longer is broken.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// The command of bootupd.
+const BOOTUPCTL: &str = "/usr/bin/bootupctl";
+
 /// A file by which somebody asks that the boot loader follow every new operating system.
 const OPT_IN: &str = "/etc/ostler/bootloader-update";
 
@@ -26,6 +29,15 @@ pub(crate) fn answer(
     if !machine.is_live() {
         let reasons = vec!["this is a directory and not a running machine".to_owned()];
         return Err(Refused::early(Class::Refusal, reasons, "leave --root out"));
+    }
+    let installed = RootPath::new(BOOTUPCTL).ok().and_then(|path| disk.stat(&path).ok().flatten());
+    if installed.is_none() {
+        let reasons = vec![format!("bootupd is not installed on this machine: there is no {BOOTUPCTL}")];
+        return Err(Refused::early(
+            Class::Refusal,
+            reasons,
+            "update the boot loader by the means of this distribution",
+        ));
     }
     let bus = Bus::connect(None, Limits { call: CALL, job: JOB }).map_err(|error| {
         Refused::early(Class::Transient, causes(&error), "see \"systemctl status dbus\"; then try again")

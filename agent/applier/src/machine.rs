@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Uid;
+use ostler_core::drift::Drift;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
@@ -104,6 +105,16 @@ impl Machine {
         })
     }
 
+    /// A machine without a configuration does not agree with it.
+    fn drift(&self, world: &World<'_, RootDisk>, disk: &RootDisk) -> Result<Vec<Drift>, Refused> {
+        let drift = world.drift()?;
+        if machine::status(disk, &self.boot(disk)?)?.config.is_none() {
+            let reasons = vec!["cannot compare the machine with its configuration: none was ever applied".to_owned()];
+            return Err(Refused::early(Class::Refusal, reasons, "run \"ostler apply\", or start the agent"));
+        }
+        Ok(drift)
+    }
+
     fn transact(
         &self,
         disk: &RootDisk,
@@ -128,7 +139,7 @@ impl Machine {
             }
             Request::TakeOver(order) => take_over(&world, order, progress)?,
             Request::HandBack { check } => Reply::HandedBack(world.hand_back(check)?),
-            Request::Drift => Reply::Drift(world.drift()?),
+            Request::Drift => Reply::Drift(self.drift(&world, disk)?),
             Request::Repair { only } => finished(&world, world.propose_repair(&only)?, progress)?,
             Request::Confirm => world.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config }),
             Request::GiveUp { reason, rules } => {

@@ -26,6 +26,9 @@ pub enum DocumentError {
     /// Does not start like JSON and is no YAML.
     #[error("the document is not valid YAML: {0}")]
     Yaml(YamlProblem),
+    /// More than one YAML document, separated by `---`.
+    #[error("the file has several YAML documents; give each a file of its own")]
+    Several,
 }
 
 /// A YAML parser's complaint: where, and what, without the text around it, which may hold a secret.
@@ -57,7 +60,10 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
 fn parse_yaml(text: &str) -> Result<Value, DocumentError> {
     let options = serde_saphyr::options! { legacy_octal_numbers: true, with_snippet: false };
     let value: Value =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| DocumentError::Yaml(error.into()))?;
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| match error.without_snippet() {
+            serde_saphyr::Error::MultipleDocuments { .. } => DocumentError::Several,
+            _ => DocumentError::Yaml(error.into()),
+        })?;
     if value.is_null() { Err(DocumentError::Empty) } else { Ok(value) }
 }
 
@@ -88,7 +94,7 @@ mod tests {
             (b"{\"a\": ", "the document is not valid JSON"),
             (b"\xff\xfe", "the document is not UTF-8 text"),
             (b"a: [", "the document is not valid YAML"),
-            (b"a: 1\n---\nb: 2\n", "the document is not valid YAML"),
+            (b"a: 1\n---\nb: 2\n", "the file has several YAML documents; give each a file of its own"),
         ] {
             let error = parse(bytes).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

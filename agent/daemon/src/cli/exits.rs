@@ -108,7 +108,8 @@ Exit status:
   0  nothing differs, or everything was repaired
   1  not told or repaired, and the machine is as it was: it failed, was undone, or you said no
   2  --yes is missing, or the command line is wrong
-  3  refused; the reason and the remedy are shown, and nothing was changed
+  3  refused, also where there is no configuration; the reason and the remedy are shown, and
+     nothing was changed
   4  something differs
   5  it failed and the machine is not settled: see \"ostler status\", run \"ostler recover\"";
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ostler_core::machine_config::MachineConfig;
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
 use ostler_core::step::Step;
@@ -21,7 +22,7 @@ use crate::commands::Heard;
 pub fn status(status: &Status) -> String {
     let mut text = String::new();
     let named = |name: &Option<String>| name.as_deref().map_or_else(|| "none".to_owned(), config);
-    let _ = writeln!(text, "\n{}  {}", styled(HEADING, "Configuration"), named(&status.config));
+    let _ = writeln!(text, "\n{}  {}", styled(HEADING, "Configuration"), named(&configuration(status)));
     if let Some(image) = &status.image {
         let _ = writeln!(text, "{}  {}", styled(HEADING, "OS image     "), printable(image));
     }
@@ -43,6 +44,15 @@ pub fn status(status: &Status) -> String {
         text.push_str(&given_up(&status.rejected));
     }
     text
+}
+
+/// The configuration of the machine. Its record is written with the files: while a transaction is open it may name the
+/// configuration that the machine has yet to reach.
+fn configuration(status: &Status) -> Option<String> {
+    match &status.open {
+        Some(open) => Some(open.from.clone()).filter(|from| from != MachineConfig::EMPTY),
+        None => status.config.clone(),
+    }
 }
 
 fn on_trial(trial: &Trial) -> String {
@@ -108,7 +118,7 @@ pub struct StatusDocument<'a> {
     verdict: VerdictDocument<'a>,
     /// Whether the node is up to date.
     settled: bool,
-    config: Option<&'a str>,
+    config: Option<String>,
     image: Option<&'a str>,
     previous: Option<&'a str>,
     open: Option<OpenDocument<'a>>,
@@ -172,7 +182,7 @@ impl<'a> StatusDocument<'a> {
         Self {
             verdict: VerdictDocument::new(verdict, heard.now),
             settled: verdict.state() == State::UpToDate,
-            config: status.config.as_deref(),
+            config: configuration(status),
             image: status.image.as_deref(),
             previous: status.previous.as_deref(),
             open: status.open.as_ref().map(|open| OpenDocument::new(open, &status.done)),

@@ -1,6 +1,7 @@
 //! The words of notices, their weight, and which of them are events of the node.
 
 use super::{EventKind, Notice, Weight};
+use crate::words::count as counted;
 
 mod duties;
 
@@ -116,10 +117,13 @@ impl Notice {
             }
             Self::UpdateBegun { config, os: false } => format!("changing this machine to {config}"),
             Self::Applied { config, changed, reboot: true } => {
-                format!("{config} is in place ({changed} paths changed); it takes effect with a restart")
+                format!("{config} is in place ({} changed); it takes effect with a restart", counted(*changed, "path"))
             }
             Self::Applied { config, changed, reboot: false } => {
-                format!("Config changes do not require reboot: {config} is in effect, {changed} paths changed")
+                format!(
+                    "Config changes do not require reboot: {config} is in effect, {} changed",
+                    counted(*changed, "path")
+                )
             }
             Self::Timed { config, words } => format!("how long it took to change this machine to {config}: {words}"),
             Self::ServiceTold { service, restarted: true } => {
@@ -164,7 +168,7 @@ impl Notice {
                 )
             }
             Self::IrreconcilableFound { count } => {
-                format!("{count} differences from the configuration need this node to be installed again")
+                format!("{} from the configuration that only a new installation brings", counted(*count, "difference"))
             }
             Self::ApiLost { reason } => format!("the cluster cannot be reached, the node goes on by itself: {reason}"),
             Self::CredentialsAwaited { reason } => {

@@ -129,7 +129,8 @@ fn prepared(situation: &Situation) -> Word {
 
 fn refusal(situation: &Situation) -> String {
     let current = situation.current.as_ref().map(|current| current.config.as_str());
-    let from = situation.update.as_ref().map(|update| update.from.as_str()).or(current).unwrap_or(NOT_YET_SET);
+    // The last update that was begun says where the node was, not where it is.
+    let from = current.unwrap_or(NOT_YET_SET);
     let to = situation.desired.as_ref().map_or(NOT_YET_SET, |desired| desired.config.as_str());
     let error = situation.trouble().map(|trouble| trouble.reason).unwrap_or_default();
     format!("Update Failed compatibility validation. MachineConfigs {from} and {to} are not compatible. Err: {error}")

@@ -56,7 +56,9 @@ fn open() -> Status {
         os: None,
         awaits_end_of: None,
     };
-    Status { open: Some(open), done: vec![Phase::Check, Phase::Begin, Phase::Write], last: None, ..settled() }
+    // The record names the target already: it is written with the files.
+    let config = Some("rendered-worker-2".to_owned());
+    Status { open: Some(open), done: vec![Phase::Check, Phase::Begin, Phase::Write], last: None, config, ..settled() }
 }
 
 /// The update is in place but for the restart.

@@ -1,6 +1,7 @@
 //! What is said of the duties beside updates.
 
 use crate::node::notice::Notice;
+use crate::words::count as counted;
 
 /// The words, where the notice is about a duty.
 pub(super) fn message(notice: &Notice) -> Option<String> {
@@ -14,10 +15,10 @@ fn of_drift(notice: &Notice) -> Option<String> {
             format!("changes to files cannot be listened for, they are looked for now and then: {reason}")
         }
         Notice::DriftFound { config, count, words } => {
-            format!("this node differs from {config} in {count} ways: {words}; see \"ostler drift\"")
+            format!("{} from {config}: {words}; see \"ostler drift\"", counted(*count, "difference"))
         }
         Notice::DriftRepaired { config, count } => {
-            format!("{count} differences from {config} were put right, as the drift policy says")
+            format!("{} from {config} repaired, as the drift policy says", counted(*count, "difference"))
         }
         Notice::DriftFought { config, repairs, seconds } => format!(
             "what differs from {config} was put right {repairs} times and changed again each time; again in {seconds} \
@@ -34,17 +35,21 @@ fn of_cluster(notice: &Notice) -> Option<String> {
             format!("{duty}: {reason}; tried {attempt} times, again in {seconds} seconds")
         }
         Notice::DutyRefused { duty, reason } => format!("{duty}: {reason}"),
-        Notice::CertificatesWritten { count } => format!("{count} files with certificates or credentials were renewed"),
+        Notice::CertificatesWritten { count } => {
+            format!("renewed {} with certificates or credentials", counted(*count, "file"))
+        }
         Notice::KubeletRestarted { reason } => format!("the kubelet was restarted: {reason}"),
         Notice::KubeletUnwell { failures } => format!(
             "the kubelet has not said that it is well {failures} times in a row; see \"systemctl status kubelet\""
         ),
         Notice::KubeletWell => "the kubelet says again that it is well".to_owned(),
-        Notice::PrefetchBegun { images } => format!("pulling {images} pinned images ahead of need"),
+        Notice::PrefetchBegun { images } => {
+            format!("pulling {} ahead of need", counted(*images, "pinned image"))
+        }
         Notice::ImagesPinned { images } => format!("all {images} pinned images are on this node"),
         Notice::PrefetchFailed { reason } => format!("pinned images cannot be had: {reason}"),
         Notice::NicNamesKept { arguments } => {
-            format!("the names of network devices were made to last, with {arguments} kernel arguments")
+            format!("the names of network devices were made to last, with {}", counted(*arguments, "kernel argument"))
         }
         _ => return None,
     })
