@@ -203,7 +203,7 @@ _ostler() {
             return 0
             ;;
         ostler__subcmd__daemon)
-            opts="-h --standalone --hosted --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
+            opts="-h --standalone --hosted --reboot --reboot-window --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -214,6 +214,14 @@ _ostler() {
                     return 0
                     ;;
                 --hosted)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reboot)
+                    COMPREPLY=($(compgen -W "auto window manual" -- "${cur}"))
+                    return 0
+                    ;;
+                --reboot-window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -57,6 +57,10 @@ json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l standalone -d 'Take desired configurations from this directory instead of from a cluster' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l hosted -d 'Take desired configurations from what a hosted cluster mounts on this directory' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l reboot -d 'When to restart for a configuration that takes effect with a restart [default: manual]' -r -f -a "auto\t'As soon as the configuration is in place'
+window\t'While the window is open'
+manual\t'When "ostler reboot" is run'"
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l reboot-window -d 'When the window of --reboot=window is open: days, start and length, in UTC, as in "Sat,Sun 02:00 3h"' -r
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l root -d 'Look after the files under this directory instead of this machine' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l node-name -d 'Name of the node; the host\'s name unless given' -r
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l kubeconfig -d 'Credentials for the cluster' -r -F

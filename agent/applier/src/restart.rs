@@ -3,7 +3,7 @@
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
 use ostler_core::protocol::{Class, Reply, Restart};
-use ostler_core::transaction::{Ending, Open};
+use ostler_core::transaction::restart_rationale;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{self, Machine as World};
 use ostler_host::os::Sysroot;
@@ -62,20 +62,14 @@ fn begin(mut restart: Restart, next: &Soft<'_>) -> Result<Restart, Refused> {
 
 /// A transaction that was interrupted has to reach one of its ends first: nothing says that what is staged belongs to it.
 fn rationale(snapshot: &Snapshot, boot: &BootMark, disk: &RootDisk) -> Result<String, Refused> {
-    Ok(match snapshot.interrupted.as_ref().map(|found| &found.open) {
-        Some(open) if !open.awaits_restart(boot) => {
-            return Err(Trouble::Interrupted { from: open.from.clone(), to: open.to.clone() }.into());
-        }
-        Some(Open { reason: Some(_), from, .. }) => format!("Node will reboot into config {from}"),
-        Some(open) => format!("Node will reboot into config {}", open.to),
-        None => {
-            let last = machine::status(disk, boot)?.last.filter(|last| last.awaits_restart(boot));
-            match last {
-                Some(last) if last.ending == Ending::Applied => format!("Node will reboot into config {}", last.to),
-                _ => "A person asked for it".to_owned(),
-            }
-        }
-    })
+    let open = snapshot.interrupted.as_ref().map(|found| &found.open);
+    if let Some(open) = open.filter(|open| !open.awaits_restart(boot)) {
+        return Err(Trouble::Interrupted { from: open.from.clone(), to: open.to.clone() }.into());
+    }
+    let status = machine::status(disk, boot)?;
+    // An open transaction leads elsewhere than to the configuration on record.
+    let config = status.config.as_deref().filter(|_| open.is_none());
+    Ok(restart_rationale(config, &status.owed_restarts))
 }
 
 fn state() -> Result<Option<OsState>, Refused> {

@@ -8,7 +8,7 @@ use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::os::state::OsState;
 use crate::rival::Rival;
-use crate::transaction::{Finished, Open, OrderedRestart, Phase, Rejected, Trial};
+use crate::transaction::{Finished, Open, OrderedRestart, OwedRestart, Phase, Rejected, Trial};
 
 /// The state of one machine, or of one root directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Status {
     pub forced: bool,
     /// Whether the machine has yet to restart for the configuration to take effect.
     pub awaits_reboot: bool,
+    /// What it has to restart for, the earliest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owed_restarts: Vec<OwedRestart>,
     /// The restart that was ordered in this boot, and has not happened yet.
     pub restart: Option<OrderedRestart>,
     /// The boot that all this was found in.

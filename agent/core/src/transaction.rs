@@ -74,6 +74,9 @@ pub struct Open {
     /// The boot after which it goes on: everything else is done, and the restart is all that is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaits_end_of: Option<BootMark>,
+    /// What of the change asks for a restart, each in a few words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restart_for: Vec<String>,
 }
 
 impl Open {
@@ -81,6 +84,57 @@ impl Open {
     pub fn awaits_restart(&self, now: &BootMark) -> bool {
         self.awaits_end_of.as_ref().is_some_and(|mark| mark.lasts(now))
     }
+}
+
+/// A restart that the machine needs and has not had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwedRestart {
+    /// The configuration that takes effect with it.
+    pub config: String,
+    /// What of that asks for it, each in a few words.
+    pub reasons: Vec<String>,
+    /// When it became due, in seconds since 1970.
+    pub since: u64,
+    /// The boot that has to end.
+    pub boot: BootMark,
+}
+
+impl OwedRestart {
+    /// The restart that an open transaction waits for.
+    pub fn of(open: &Open, now: &BootMark) -> Option<Self> {
+        let boot = open.awaits_end_of.clone().filter(|mark| mark.lasts(now))?;
+        let config = match open.direction {
+            Direction::Forward => open.to.clone(),
+            Direction::Back => open.from.clone(),
+        };
+        Some(Self { config, reasons: open.restart_for.clone(), since: open.began, boot })
+    }
+
+    /// Whether it has not happened.
+    pub fn is_due(&self, now: &BootMark) -> bool {
+        self.boot.lasts(now)
+    }
+
+    /// The configuration and what of it asks for the restart.
+    pub fn cause(&self) -> String {
+        if self.reasons.is_empty() {
+            self.config.clone()
+        } else {
+            format!("{} ({})", self.config, self.reasons.join(", "))
+        }
+    }
+}
+
+/// Why a machine restarts into this configuration, for the journal: in the machine-config-daemon's words, and with all that
+/// needs the restart.
+pub fn restart_rationale(config: Option<&str>, owed: &[OwedRestart]) -> String {
+    let Some(last) = owed.last() else {
+        return "Reboot requested; no configuration waits for it".to_owned();
+    };
+    let causes: Vec<String> = owed.iter().map(OwedRestart::cause).collect();
+    let into = config.unwrap_or(&last.config);
+    format!("Node will reboot into config {into}; restart needed by {}", causes.join(", "))
 }
 
 /// A restart that was ordered.
@@ -151,13 +205,6 @@ pub struct Finished {
     pub boot_loader: Option<String>,
 }
 
-impl Finished {
-    /// Whether the machine still has to restart for it to take effect.
-    pub fn awaits_restart(&self, now: &BootMark) -> bool {
-        self.reboot && self.boot.lasts(now)
-    }
-}
-
 /// How a transaction ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "camelCase")]
@@ -215,4 +262,27 @@ pub struct Progress {
     /// What of it, where there is more than one thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_journal_names_every_cause_of_a_restart_and_makes_none_up() {
+        let owed = |config: &str, reasons: &[&str]| OwedRestart {
+            config: config.to_owned(),
+            reasons: reasons.iter().map(|&reason| reason.to_owned()).collect(),
+            since: 1,
+            boot: BootMark::default(),
+        };
+        let two = [owed("a", &["/etc/motd", "unit b.service"]), owed("c", &[])];
+        for (config, owed, expected) in [
+            (Some("b"), &two[..1], "Node will reboot into config b; restart needed by a (/etc/motd, unit b.service)"),
+            (None, &two[..], "Node will reboot into config c; restart needed by a (/etc/motd, unit b.service), c"),
+            (Some("b"), &[], "Reboot requested; no configuration waits for it"),
+        ] {
+            assert_eq!(restart_rationale(config, owed), expected);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use exits::{
     APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT, FIRSTBOOT_EXIT,
     HAND_BACK_EXIT, PLAN_EXIT, REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
 };
+use ostler_core::node::RebootWindow;
 
 /// The node agent of an OpenShift or OKD node.
 #[derive(Debug, Parser)]
@@ -140,6 +141,17 @@ pub struct DaemonOptions {
     /// Everything else is as in any cluster, but there is no MachineConfigNode.
     #[arg(long, value_name = "DIR", conflicts_with = "standalone")]
     pub hosted: Option<PathBuf>,
+    /// When to restart for a configuration that takes effect with a restart [default: manual]
+    ///
+    /// In a cluster the machine restarts as soon as the configuration is in place.
+    #[arg(long, value_enum, value_name = "POLICY", requires = "standalone")]
+    pub reboot: Option<Reboot>,
+    /// When the window of --reboot=window is open: days, start and length, in UTC, as in "Sat,Sun 02:00 3h"
+    ///
+    /// Days are named as in "Mon..Fri" or "Sat,Sun"; without any the window opens every day. The length is in hours or
+    /// minutes, from 1m to 24h.
+    #[arg(long, value_name = "WINDOW", requires = "reboot", required_if_eq("reboot", "window"))]
+    pub reboot_window: Option<RebootWindow>,
     /// Look after the files under this directory instead of this machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -167,6 +179,17 @@ pub struct DaemonOptions {
     /// Whether this is `ostler firstboot`.
     #[arg(skip)]
     pub first_boot: bool,
+}
+
+/// When to restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reboot {
+    /// As soon as the configuration is in place
+    Auto,
+    /// While the window is open
+    Window,
+    /// When "ostler reboot" is run
+    Manual,
 }
 
 /// `ostler firstboot`.

@@ -3,6 +3,7 @@
 
 mod kills;
 mod manager;
+mod restarts;
 mod trials;
 
 use std::fs;
@@ -31,7 +32,7 @@ impl Agent {
         agent.desire("1-old", &node.config("old", 0, &["old.karg"]));
         let unit = format!(
             "[Unit]\nWants=boot-complete.target\n[Service]\nType=notify\nBusName=dev.ostler.Agent\nWatchdogSec=30\n\
-             KillMode=mixed\nExecStart=/opt/ostler/ostler daemon --standalone /{DESIRED} --node-name=node-1 \
+             KillMode=mixed\nExecStart=/opt/ostler/ostler daemon --standalone /{DESIRED} --reboot=auto --node-name=node-1 \
              --metrics=none --prove-within={prove_within}\n{more}"
         );
         node.write(UNIT, &unit);

@@ -25,7 +25,7 @@ const AGENT: &str = "ostler.service";
 const APPLIER: &str = "ostler-applier.service";
 const DESIRED: &str = "var/lib/ostler-desired";
 /// An agent that is told what to do by a directory, and would soon be taken for dead.
-const STANDALONE: &str = "[Service]\nExecStart=\nExecStart=/usr/bin/ostler daemon --standalone /var/lib/ostler-desired \
+const STANDALONE: &str = "[Service]\nExecStart=\nExecStart=/usr/bin/ostler daemon --standalone /var/lib/ostler-desired --reboot=auto \
     --node-name=node-1\nWatchdogSec=3\nRestartSec=100ms\n";
 /// A root half that soon has nothing to do.
 const IMPATIENT: &str =

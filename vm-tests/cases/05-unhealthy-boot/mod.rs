@@ -7,7 +7,7 @@ use crate::node::Target;
 
 /// With this a boot has succeeded or failed when the agent first looks.
 const IMPATIENT: &str = "[Unit]\nAfter=boot-complete.target\n[Service]\nExecStart=\nExecStart=/usr/bin/ostler daemon \
-    --standalone /var/lib/ostler-desired --node-name=node-1 --metrics=none --prove-within=0";
+    --standalone /var/lib/ostler-desired --reboot=auto --node-name=node-1 --metrics=none --prove-within=0";
 
 /// The case.
 pub fn run(lab: &mut Lab) -> Result<()> {

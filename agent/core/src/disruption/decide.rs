@@ -1,5 +1,7 @@
 //! Actions for a difference, each with the change and the policy that caused it.
 
+use std::fmt;
+
 use super::{Action, Origin, Policies};
 use crate::diff::{Diff, Kind};
 
@@ -24,6 +26,22 @@ pub enum Subject {
     Unit(String, Kind),
     /// Keys or passwords.
     Users,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Forced => "forced by hand",
+            Self::OsImage => "OS image",
+            Self::KernelArguments => "kernel arguments",
+            Self::Fips => "FIPS",
+            Self::KernelType => "kernel type",
+            Self::Extensions => "extensions",
+            Self::File(path, _) => path,
+            Self::Unit(name, _) => return write!(formatter, "unit {name}"),
+            Self::Users => "SSH keys or password of core",
+        })
+    }
 }
 
 /// Why an action is taken.

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::keys;
 use super::proof::{HealthCheck, Proof};
+use super::reboot_policy::RebootPolicy;
 use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
 use crate::rival::Rival;
 use crate::status::Status;
-use crate::transaction::{Direction, Open, Purpose};
+use crate::transaction::{Direction, Open, OwedRestart, Purpose};
 
 /// What is known at the beginning of a turn.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,8 @@ pub struct Facts<'a> {
 pub struct Abilities {
     /// Whether somebody answers requests to drain.
     pub drains: bool,
-    /// Whether the machine can be restarted from here.
-    pub restarts: bool,
+    /// When the machine may be restarted from here; none where it cannot be.
+    pub restarts: Option<RebootPolicy>,
 }
 
 /// What was found out about an update before it is begun.
@@ -123,6 +124,13 @@ pub enum Wait {
     },
     /// The machine to go down.
     Restart,
+    /// Somebody to restart the machine, or the time at which it may restart by itself.
+    RestartPermission {
+        /// What takes effect with the restart.
+        causes: Vec<String>,
+        /// When it may, in seconds since 1970, where that is known.
+        opens: Option<u64>,
+    },
     /// The machine to prove itself.
     Proof {
         /// The checks that have yet to succeed.
@@ -149,6 +157,12 @@ impl Facts<'_> {
 
     fn is_wanted(&self, config: &str) -> bool {
         self.node.desired().is_none_or(|desired| desired.config == config)
+    }
+
+    fn restart_causes(&self) -> Vec<String> {
+        let owed = self.machine.owed_restarts.iter().map(OwedRestart::cause);
+        let tried = self.machine.trial.iter().map(|trial| trial.config.clone()).filter(|_| !self.machine.awaits_reboot);
+        owed.chain(tried).collect()
     }
 
     /// Whether the machine is where it should be, and nobody asks for more.
@@ -185,10 +199,19 @@ fn decide_alone(facts: &Facts<'_>) -> Decision {
         Some(desired) if facts.is_in_place(&desired) => in_place(facts),
         Some(desired) => {
             let decision = update(facts, desired);
-            // A machine that waits for a restart anyway does not wait for anything else first.
-            if facts.machine.awaits_restart() && is_standstill(&decision.next) { restart(facts) } else { decision }
+            if facts.machine.awaits_restart() && is_standstill(&decision.next) {
+                instead(facts, decision)
+            } else {
+                decision
+            }
         }
     })
+}
+
+/// A machine that is about to restart anyway does not wait for anything else first.
+fn instead(facts: &Facts<'_>, decision: Decision) -> Decision {
+    let restart = restart(facts);
+    if matches!(restart.next, Next::Wait(Wait::RestartPermission { .. })) { decision } else { restart }
 }
 
 const fn is_standstill(next: &Next) -> bool {
@@ -227,11 +250,11 @@ fn is_unwanted(facts: &Facts<'_>, open: &Open) -> bool {
 
 fn restart(facts: &Facts<'_>) -> Decision {
     let overdue = facts.machine.restart.as_ref().map(|ordered| facts.now.saturating_sub(ordered.ordered));
-    let next = match overdue {
-        _ if !facts.abilities.restarts => Next::Wait(Wait::Restart),
-        None => Next::Reboot { late: None },
-        Some(seconds) if seconds > RESTART_LIMIT => Next::Reboot { late: Some(seconds) },
-        Some(_) => Next::Wait(Wait::Restart),
+    let ordered = overdue.is_some_and(|seconds| seconds <= RESTART_LIMIT);
+    let next = match facts.abilities.restarts.filter(|_| !ordered).map(|policy| policy.check(facts.now)) {
+        None => Next::Wait(Wait::Restart),
+        Some(Ok(())) => Next::Reboot { late: overdue },
+        Some(Err(opens)) => Next::Wait(Wait::RestartPermission { causes: facts.restart_causes(), opens }),
     };
     going(next, Phase::Restarting)
 }

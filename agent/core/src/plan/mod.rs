@@ -31,6 +31,9 @@ use crate::step::{Deployment, Step};
 use crate::warning::{Provenance, Warning};
 use crate::{extensions, reserved, unit_name};
 
+/// Changes that are named where a restart is explained.
+const MOST_NAMED: usize = 5;
+
 /// What will be done, in order, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -50,6 +53,18 @@ impl Plan {
     /// Whether the machine restarts.
     pub fn reboots(&self) -> bool {
         self.actions.list().contains(&Action::Reboot)
+    }
+
+    /// What of it asks for a restart, the first few by name.
+    pub fn restart_for(&self) -> Vec<String> {
+        let asks = |cause: &&Cause| cause.actions.contains(&Action::Reboot);
+        let mut named: Vec<String> = self.causes.iter().filter(asks).map(|cause| cause.subject.to_string()).collect();
+        let more = named.len().saturating_sub(MOST_NAMED);
+        named.truncate(MOST_NAMED);
+        if more > 0 {
+            named.push(format!("{more} more"));
+        }
+        named
     }
 }
 

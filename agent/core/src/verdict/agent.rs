@@ -123,6 +123,7 @@ impl AgentReport {
                 Some(reason)
             }
             Next::Wait(Wait::Settled | Wait::Target | Wait::Turn | Wait::Rival(_) | Wait::Restart)
+            | Next::Wait(Wait::RestartPermission { .. })
             | Next::Wait(Wait::Proof { .. } | Wait::Help)
             | Next::Recover
             | Next::Withdraw
@@ -234,7 +235,7 @@ impl AgentReport {
                 Reason::Uncordon { request: request.clone() }
             }
             Wait::Controller { request } => Reason::Drain { request: request.clone() },
-            Wait::Restart => super::machine::restart(machine),
+            Wait::Restart | Wait::RestartPermission { .. } => super::machine::restart(machine),
             Wait::Proof { missing, until } => {
                 Reason::HealthChecks { config: current(), missing: missing.clone(), until: Some(*until) }
             }

@@ -31,13 +31,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use ostler_core::credentials::KUBECONFIG;
-use ostler_core::node::{Notice, Phase};
+use ostler_core::node::{Notice, Phase, RebootPolicy};
 use ostler_core::os_release::OsRelease;
 use ostler_core::protocol::Rules;
 
 use crate::account::server::Server;
 use crate::account::{self, Account};
-use crate::cli::{DaemonOptions, FirstBootOptions, KUBELET, LogLevel};
+use crate::cli::{DaemonOptions, FirstBootOptions, KUBELET, LogLevel, Reboot};
 use crate::cluster::{Cluster, Keeper};
 use crate::commands::Outcome;
 use crate::duty::{self, Duties};
@@ -76,6 +76,8 @@ pub fn first_boot(options: &FirstBootOptions) -> Result<Outcome> {
         metrics: "none".to_owned(),
         log_level: options.log_level,
         first_boot: true,
+        reboot: None,
+        reboot_window: None,
     })
 }
 
@@ -132,9 +134,20 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         health: Health { kubelet, systemd: live },
         duties,
         root,
-        manner: Manner { once: options.once, restarts: live, prove_within },
+        manner: Manner { once: options.once, restarts: live.then(|| reboot_policy(options)), prove_within },
     };
     Ok(Worker::new(parts).work().await.into())
+}
+
+/// A cluster's controllers order restarts by what they desire; whoever puts a file into a directory may not mean to.
+const fn reboot_policy(options: &DaemonOptions) -> RebootPolicy {
+    match (options.reboot, options.reboot_window) {
+        (Some(Reboot::Auto), _) => RebootPolicy::Auto,
+        (Some(Reboot::Window), Some(window)) => RebootPolicy::Window(window),
+        (Some(Reboot::Window | Reboot::Manual), _) => RebootPolicy::Manual,
+        (None, _) if options.standalone.is_some() => RebootPolicy::Manual,
+        (None, _) => RebootPolicy::Auto,
+    }
 }
 
 /// Where the kubelet says how it is; nothing where it is not asked.
@@ -275,4 +288,45 @@ fn root_directory(given: &Path) -> Result<PathBuf> {
     let root = given.canonicalize().with_context(|| format!("--root {} cannot be used", given.display()))?;
     anyhow::ensure!(root != Path::new("/"), "--root / is this machine itself: leave --root out");
     Ok(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn policy(words: &[&str]) -> Result<RebootPolicy, String> {
+        let words = ["ostler", "daemon"].iter().chain(words);
+        match Cli::try_parse_from(words).map_err(|error| error.to_string())?.command {
+            Command::Daemon(options) => Ok(reboot_policy(&options)),
+            _ => Err("another command".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_machine_without_a_cluster_restarts_only_when_it_is_told_to() {
+        let window = "Sat,Sun 02:00 3h";
+        let in_window = RebootPolicy::Window(window.parse().unwrap());
+        for (words, expected) in [
+            (&[][..], RebootPolicy::Auto),
+            (&["--hosted", "d"], RebootPolicy::Auto),
+            (&["--standalone", "d"], RebootPolicy::Manual),
+            (&["--standalone", "d", "--reboot=manual"], RebootPolicy::Manual),
+            (&["--standalone", "d", "--reboot=auto"], RebootPolicy::Auto),
+            (&["--standalone", "d", "--reboot=window", "--reboot-window", window], in_window),
+        ] {
+            assert_eq!(policy(words), Ok(expected), "{words:?}");
+        }
+        for (words, expected) in [
+            (&["--reboot=auto"][..], "--standalone"),
+            (&["--standalone", "d", "--reboot=window"], "--reboot-window"),
+            (&["--standalone", "d", "--reboot-window", window], "--reboot"),
+            (&["--standalone", "d", "--reboot=window", "--reboot-window", "never"], "Sat,Sun 02:00 3h"),
+        ] {
+            let error = policy(words).unwrap_err();
+            assert!(error.contains(expected), "{words:?}: {error}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use ostler_core::node::transition::{Stand, transitions};
 use ostler_core::node::{ConfigRef, Decision, Next, Notice, Situation, Wait};
 use ostler_core::os::state::OsState;
 use ostler_core::status::Status;
-use ostler_core::transaction::Progress;
+use ostler_core::transaction::{OwedRestart, Progress};
 use ostler_core::verdict::{Agent, AgentReport, Lost, State, Verdict};
 use tokio::sync::watch;
 
@@ -239,6 +239,11 @@ impl Teller {
         });
     }
 
+    /// What the machine has to restart for.
+    pub fn owed_restarts(&self, owed: &[OwedRestart]) {
+        self.metrics.set_restart_owed(owed.first().map_or(0, |owed| owed.since));
+    }
+
     /// What the machine runs beyond its image.
     pub fn packages(&self, os: &OsState) {
         if let Some(booted) = &os.booted {
@@ -311,6 +316,10 @@ fn awaited(wait: &Wait) -> String {
         Wait::Release { .. } => "the hold to be released".to_owned(),
         Wait::Controller { request } => format!("the drain controller to do {request}"),
         Wait::Restart => "the machine to restart".to_owned(),
+        Wait::RestartPermission { opens: None, .. } => "somebody to run \"ostler reboot\"".to_owned(),
+        Wait::RestartPermission { opens: Some(opens), .. } => {
+            format!("the restart window, open from {}, or somebody to run \"ostler reboot\"", show::moment::utc(*opens))
+        }
         Wait::Proof { missing, .. } => {
             let names: Vec<&str> = missing.iter().map(|check| check.name()).collect();
             format!("health checks: {}", names.join(", "))

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ostler_core::hosted;
-use ostler_core::node::{Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, TroubleKind, Wait, decide};
+use ostler_core::node::{
+    Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, RebootPolicy, TroubleKind, Wait, decide,
+};
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
@@ -55,8 +57,8 @@ const MAX_STEPS: usize = 16;
 pub struct Manner {
     /// Whether to end as soon as nothing is left to do.
     pub once: bool,
-    /// Whether the machine can be restarted.
-    pub restarts: bool,
+    /// When the machine may be restarted; none where it cannot be.
+    pub restarts: Option<RebootPolicy>,
     /// How long a machine has to prove itself.
     pub prove_within: Duration,
 }
@@ -126,7 +128,7 @@ impl Worker {
             known,
             health,
             duties,
-            nics: manner.restarts,
+            nics: manner.restarts.is_some(),
             begun: false,
             stopwatch: Stopwatch::default(),
             manner,
@@ -287,6 +289,7 @@ impl Worker {
             Reply::Status(status) => {
                 self.machine = *status;
                 self.teller.packages(&self.machine.os);
+                self.teller.owed_restarts(&self.machine.owed_restarts);
                 if self.outside.is_hosted() {
                     self.machine.config = hosted::known_as(&self.machine, self.known.node.as_ref());
                 }
@@ -343,7 +346,8 @@ impl Worker {
             Wait::Proof { .. } => self.rouse(PROOF_INTERVAL, "looking for the proof of the boot"),
             Wait::Rival(_) => self.rouse(RIVAL_INTERVAL, "looking whether the other agent has gone"),
             Wait::Turn => self.rouse(BUSY_INTERVAL, "looking whether the machine is free"),
-            Wait::Restart if self.manner.restarts => self.rouse(RESTART_INTERVAL, "looking for the restart"),
+            Wait::Restart if self.manner.restarts.is_some() => self.rouse(RESTART_INTERVAL, "looking for the restart"),
+            Wait::RestartPermission { .. } => self.rouse(RESTART_INTERVAL, "looking whether a restart is allowed"),
             Wait::Help => {
                 self.look = None;
                 let told = decision.trouble.as_ref().filter(|trouble| trouble.kind != TroubleKind::Unreconcilable);

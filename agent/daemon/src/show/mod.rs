@@ -8,7 +8,7 @@ mod documents;
 mod drift;
 mod excerpt;
 mod handover;
-mod moment;
+pub mod moment;
 mod os;
 mod phrase;
 mod remedy;

@@ -51,17 +51,17 @@ pub const fn phase(phase: Phase) -> &'static str {
 
 /// The sign, the colour and the name of what changed.
 pub fn subject(subject: &Subject) -> (char, String) {
-    match subject {
-        Subject::Forced => ('!', "forced by hand".to_owned()),
-        Subject::OsImage => ('~', "OS image".to_owned()),
-        Subject::KernelArguments => ('~', "kernel arguments".to_owned()),
-        Subject::Fips => ('~', "FIPS".to_owned()),
-        Subject::KernelType => ('~', "kernel type".to_owned()),
-        Subject::Extensions => ('~', "extensions".to_owned()),
-        Subject::File(path, kind) => (sign(*kind), printable(path)),
-        Subject::Unit(name, kind) => (sign(*kind), format!("unit {}", printable(name))),
-        Subject::Users => ('~', "SSH keys or password of core".to_owned()),
-    }
+    let sign = match subject {
+        Subject::Forced => '!',
+        Subject::File(_, kind) | Subject::Unit(_, kind) => sign(*kind),
+        Subject::OsImage
+        | Subject::KernelArguments
+        | Subject::Fips
+        | Subject::KernelType
+        | Subject::Extensions
+        | Subject::Users => '~',
+    };
+    (sign, printable(&subject.to_string()))
 }
 
 const fn sign(kind: Kind) -> char {

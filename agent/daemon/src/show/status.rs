@@ -6,7 +6,7 @@ use ostler_core::machine_config::MachineConfig;
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Purpose, Rejected, Trial};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, OwedRestart, Phase, Purpose, Rejected, Trial};
 use ostler_core::verdict::{State, Verdict};
 use serde::Serialize;
 
@@ -27,6 +27,10 @@ pub fn status(status: &Status) -> String {
         let _ = writeln!(text, "{}  {}", styled(HEADING, "OS image     "), printable(image));
     }
     let _ = writeln!(text, "{}  {}", styled(HEADING, "Before it    "), named(&status.previous));
+    for owed in &status.owed_restarts {
+        let (cause, since) = (printable(&owed.cause()), moment::utc(owed.since));
+        let _ = writeln!(text, "{}  {cause}, since {since}", styled(HEADING, "Restart for  "));
+    }
     if let Some(trial) = &status.trial {
         let _ = writeln!(text, "{}  {}", styled(HEADING, "On trial     "), on_trial(trial));
     }
@@ -126,6 +130,7 @@ pub struct StatusDocument<'a> {
     busy: bool,
     forced: bool,
     awaits_reboot: bool,
+    owed_restarts: Vec<OwedDocument<'a>>,
     restart: Option<RestartDocument<'a>>,
     trial: Option<TrialDocument<'a>>,
     rejected: Vec<RejectedDocument<'a>>,
@@ -152,6 +157,16 @@ struct RejectedDocument<'a> {
     config: &'a str,
     reason: &'a str,
     at: String,
+}
+
+/// A restart that the machine needs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OwedDocument<'a> {
+    config: &'a str,
+    reasons: &'a [String],
+    since: String,
+    boot: String,
 }
 
 /// A restart that was ordered and has not happened yet.
@@ -190,6 +205,7 @@ impl<'a> StatusDocument<'a> {
             busy: status.busy,
             forced: status.forced,
             awaits_reboot: status.awaits_reboot,
+            owed_restarts: status.owed_restarts.iter().map(OwedDocument::new).collect(),
             restart: status.restart.as_ref().map(|restart| RestartDocument {
                 ordered: moment::utc(restart.ordered),
                 rationale: &restart.rationale,
@@ -217,6 +233,13 @@ impl<'a> OpenDocument<'a> {
             done,
             steps: &open.steps,
         }
+    }
+}
+
+impl<'a> OwedDocument<'a> {
+    fn new(owed: &'a OwedRestart) -> Self {
+        let (since, boot) = (moment::utc(owed.since), owed.boot.to_string());
+        Self { config: &owed.config, reasons: &owed.reasons, since, boot }
     }
 }
 

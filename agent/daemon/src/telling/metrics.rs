@@ -112,6 +112,7 @@ struct Own {
     last_error: Gauge<u64, AtomicU64>,
     phase: Family<PhaseName, Gauge>,
     verdict: Family<VerdictName, Gauge>,
+    restart_owed: Gauge<u64, AtomicU64>,
 }
 
 impl Default for Metrics {
@@ -182,6 +183,12 @@ impl Own {
                 "1 for the state that ostler status reports first",
                 Family::default(),
             ),
+            restart_owed: added(
+                registry,
+                "ostler_restart_owed_timestamp_seconds",
+                "When the restart that the machine still needs became due, 0 where it needs none",
+                Gauge::default(),
+            ),
         }
     }
 }
@@ -195,6 +202,11 @@ impl Metrics {
     /// Since when drift is reported, in seconds since 1970; 0 where there is none.
     pub fn set_drift(&self, since: u64) {
         self.mcd.drift.set(since);
+    }
+
+    /// Since when a restart is owed, 0 for none.
+    pub fn set_restart_owed(&self, since: u64) {
+        self.own.restart_owed.set(since);
     }
 
     /// How many packages were layered or replaced by hand.

@@ -60,6 +60,8 @@ pub enum Slot {
     Last,
     /// The restart that was ordered last.
     Restart,
+    /// Restarts that the machine owes.
+    Owed,
     /// Operating systems that were tried here and given up.
     Failed,
     /// The configuration that the machine has yet to prove itself in.
@@ -74,7 +76,7 @@ pub enum Slot {
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Previous,
         Self::Next,
         Self::Plan,
@@ -82,6 +84,7 @@ impl Slot {
         Self::Origin,
         Self::Last,
         Self::Restart,
+        Self::Owed,
         Self::Failed,
         Self::Trial,
         Self::Rejected,
@@ -99,6 +102,7 @@ impl Slot {
             Self::Origin => "origin",
             Self::Last => "last",
             Self::Restart => "restart",
+            Self::Owed => "owed-restarts",
             Self::Failed => "failed",
             Self::Trial => "trial",
             Self::Rejected => "rejected",

@@ -6,7 +6,7 @@ use ostler_core::machine_config::MachineConfig;
 use ostler_core::os::behind::Behind;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
-use ostler_core::transaction::{Ending, Finished};
+use ostler_core::transaction::{Ending, Finished, OwedRestart};
 use serde::{Deserialize, Serialize};
 
 /// A configuration that was taken over from another agent.
@@ -34,9 +34,11 @@ impl Charge {
         self.config == config && !self.settling
     }
 
-    /// Whether the machine has yet to restart for what was taken over.
-    pub(super) fn awaits_restart(&self, config: &str, now: &BootMark) -> bool {
-        self.config == config && self.restart.as_ref().is_some_and(|mark| mark.lasts(now))
+    /// The restart that the other agent left undone, while the machine is in that configuration.
+    pub(super) fn owed(&self, config: &str) -> Option<OwedRestart> {
+        let boot = self.restart.clone().filter(|_| self.config == config)?;
+        let reasons = vec!["the machine-config-daemon announced a restart".to_owned()];
+        Some(OwedRestart { config: self.config.clone(), reasons, since: self.since, boot })
     }
 }
 

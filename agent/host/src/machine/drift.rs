@@ -11,14 +11,12 @@ use ostler_core::observed::Observed;
 use ostler_core::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::step::Step;
-use ostler_core::transaction::Finished;
 
 use super::forward::MASK;
 use super::wanted::{CORE, Wanted};
 use super::{Machine, labels, place};
 use crate::batch::Write;
 use crate::disk::{Disk, ForeignLink, Kind};
-use crate::journal::Slot;
 use crate::systemd::offline::{self, DiskTexts, EnabledState};
 use crate::transaction::{Proposal, Snapshot, Trouble, propose_repair, settled};
 
@@ -32,7 +30,6 @@ impl<D: Disk> Machine<'_, D> {
     /// when it does.
     pub fn propose_repair(&self, only: &[Subject]) -> Result<Option<Proposal>, Trouble> {
         let snapshot = settled(self)?;
-        self.refuse_before_restart()?;
         let only: BTreeSet<&Subject> = only.iter().collect();
         let mut drift = self.drift_from(&snapshot.current.config)?;
         drift.retain(|drift| only.is_empty() || only.contains(&drift.subject));
@@ -43,16 +40,6 @@ impl<D: Disk> Machine<'_, D> {
     pub(super) fn propose_repair_of(snapshot: Snapshot, drift: &[Drift]) -> Result<Option<Proposal>, Trouble> {
         let steps = repair_steps(&snapshot.current.config, drift)?;
         Ok(propose_repair(snapshot, steps))
-    }
-
-    /// The end of a repair would be on record in the place of the change that still waits for its restart.
-    fn refuse_before_restart(&self) -> Result<(), Trouble> {
-        match self.record::<Finished>(Slot::Last)? {
-            Some(last) if last.awaits_restart(&self.surroundings.boot) => {
-                Err(Trouble::AwaitsReboot { from: last.from, to: last.to })
-            }
-            _ => Ok(()),
-        }
     }
 
     fn drift_from(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {

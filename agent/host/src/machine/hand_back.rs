@@ -51,10 +51,7 @@ impl<D: Disk> Machine<'_, D> {
             return Err(Trouble::NothingToHandBack);
         }
         let config = &snapshot.current.config.name;
-        let boot = &self.surroundings.boot;
-        let due = self.last()?.is_some_and(|last| last.awaits_restart(boot))
-            || self.charge()?.is_some_and(|charge| charge.awaits_restart(config, boot));
-        if due {
+        if !self.owed(config)?.is_empty() {
             return Err(Trouble::NotRestarted { config: config.clone() });
         }
         if let Some(trial) = &snapshot.trial {
@@ -74,7 +71,7 @@ impl<D: Disk> Machine<'_, D> {
     /// Removes the journal's records, the one that says whose the machine is at the very end; whether there were any.
     fn forget(&self) -> Result<bool, Trouble> {
         let known = self.charge()?.is_some() || self.last()?.is_some();
-        for slot in [Slot::Trial, Slot::Restart, Slot::Failed, Slot::Rejected, Slot::Previous] {
+        for slot in [Slot::Trial, Slot::Restart, Slot::Owed, Slot::Failed, Slot::Rejected, Slot::Previous] {
             self.journal.clear(slot)?;
         }
         self.journal.sweep(&[])?;

@@ -131,7 +131,8 @@ impl<D: Disk> Machine<'_, D> {
         let behind = self.behind_now(&snapshot.current)?;
         // What the daemon announced, it did in the boot it ran in; in another one it has had its restart.
         let announced = restart && self.is_there(DAEMON_OF_THIS_BOOT)?;
-        let due = announced.then(|| self.surroundings.boot.clone());
+        let due = announced || !self.owed(&config)?.is_empty();
+        let due = due.then(|| self.surroundings.boot.clone());
         let charge = Charge {
             since: (self.surroundings.now)(),
             settling: true,
@@ -153,7 +154,7 @@ impl<D: Disk> Machine<'_, D> {
     /// What we knew of the machine before another agent had it is of no use any more.
     fn forget_older(&self) -> Result<(), Trouble> {
         if self.charge()?.is_none() && self.last()?.is_some() {
-            for slot in [Slot::Previous, Slot::Trial, Slot::Restart, Slot::Last] {
+            for slot in [Slot::Previous, Slot::Trial, Slot::Restart, Slot::Owed, Slot::Last] {
                 self.journal.clear(slot)?;
             }
         }

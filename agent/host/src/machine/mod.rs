@@ -20,6 +20,7 @@ mod nics;
 mod observe;
 mod origin;
 mod os;
+mod owed;
 mod place;
 mod prepare;
 mod progress;

@@ -5,11 +5,11 @@ use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::release::{self, ALEPH_PATHS, Aleph};
 use ostler_core::os::state::OsState;
 use ostler_core::status::{Inherited, Status};
-use ostler_core::transaction::{Finished, Open, OrderedRestart, Rejected};
+use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart, Rejected};
 use serde::de::DeserializeOwned;
 
 use super::charge::{self, Charge};
-use super::{inheritance, log, observe, origin::Stored, progress, proof::Held};
+use super::{inheritance, log, observe, origin::Stored, owed, progress, proof::Held};
 use crate::disk::{Disk, RootPath};
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
@@ -37,11 +37,13 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         // Those that the change takes away are the configuration's as well, until they are gone.
         own_kargs.extend(kargs::without(&change.before.kargs, &change.goal.kargs));
     }
-    let left_undone = |config: &String| charge.as_ref().is_some_and(|charge| charge.awaits_restart(config, boot));
+    let owed = record(&view, Slot::Owed, &mut damaged)?.unwrap_or_default();
+    let owed = owed::Records { owed, last: last.as_ref(), charge: charge.as_ref() };
+    let mut owed_restarts = owed.due(config.as_deref(), boot);
+    owed_restarts.extend(open.as_ref().and_then(|open| OwedRestart::of(open, boot)));
     Ok(Status {
-        awaits_reboot: open.as_ref().is_some_and(|open| open.awaits_restart(boot))
-            || last.as_ref().is_some_and(|last| last.awaits_restart(boot))
-            || config.as_ref().is_some_and(left_undone),
+        awaits_reboot: !owed_restarts.is_empty(),
+        owed_restarts,
         bootstrap: inheritance::bootstrap(disk)?,
         boot_image: boot_image(disk),
         inherited,

@@ -38,6 +38,7 @@ pub struct Proposal {
     next: Recorded,
     steps: Vec<Step>,
     undo: Vec<Step>,
+    restart_for: Vec<String>,
 }
 
 /// Decides on a change to a target, which is refused if `expected` is not what this machine needs for it.
@@ -68,8 +69,9 @@ pub fn propose_rollback(world: &impl World, rules: &Rules) -> Result<Option<Prop
 /// A repair: steps that lead to where the machine should be already.
 pub fn propose_repair(snapshot: Snapshot, steps: Vec<Step>) -> Option<Proposal> {
     let current = snapshot.current;
-    let undo = Vec::new();
-    let proposal = Proposal { purpose: Purpose::Repair, origin: current.clone(), next: current, undo, steps };
+    let (undo, restart_for) = (Vec::new(), Vec::new());
+    let (purpose, origin) = (Purpose::Repair, current.clone());
+    let proposal = Proposal { purpose, origin, next: current, undo, steps, restart_for };
     (!proposal.steps.is_empty()).then_some(proposal)
 }
 
@@ -109,7 +111,8 @@ fn proposal(
     let back = Desired { target: Arc::clone(&origin.config), ..desired };
     let undo = undo(&Observed::configured(Arc::clone(&next.config)), &back)
         .map_err(|source| Trouble::NoWayBack { config: origin.config.name.clone(), source: Box::new(source) })?;
-    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps }))
+    let restart_for = plan.restart_for();
+    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps, restart_for }))
 }
 
 impl Proposal {
@@ -151,6 +154,7 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
         blameless: false,
         os: world.os(&way),
         awaits_end_of: None,
+        restart_for: proposal.restart_for.clone(),
     };
     tell(listener, Direction::Forward, Phase::Begin);
     begin(world, Entry::Begin { open: &open, way: &way, next: &proposal.next })?;

@@ -117,7 +117,7 @@ impl World {
             machine: &machine,
             outlook: Some(&outlook),
             proof: &Proof::default(),
-            abilities: Abilities { drains: true, restarts: true },
+            abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
             now: 0,
         });

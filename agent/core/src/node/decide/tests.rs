@@ -10,7 +10,7 @@ use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::rival::Task;
 use crate::status::Inherited;
-use crate::transaction::{OrderedRestart, Rejected, Trial};
+use crate::transaction::{OrderedRestart, OwedRestart, Rejected, Trial};
 
 const BOOT: &str = "boot-2";
 const NOW: u64 = 100_000;
@@ -39,7 +39,7 @@ impl Case {
             machine: Status { config: Some("a".to_owned()), boot: mark(BOOT), ..Status::default() },
             outlook: None,
             proof: Proof { limit, ..Proof::default() },
-            abilities: Abilities { drains: true, restarts: true },
+            abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
         }
     }
@@ -111,6 +111,7 @@ fn open(purpose: Purpose, to: &str, awaits: Option<&str>) -> Open {
         blameless: false,
         os: None,
         awaits_end_of: awaits.map(mark),
+        restart_for: Vec::new(),
     }
 }
 
@@ -370,8 +371,44 @@ fn a_restart_is_ordered_once_and_again_when_it_does_not_happen() {
         (waits("b").machine(|machine| machine.rejected = rejected("b")), "Reboot { late: None } Restarting"),
     ]);
     let mut files_only = waits("a");
-    files_only.abilities.restarts = false;
+    files_only.abilities.restarts = None;
     assert_eq!(files_only.line(), "Wait(Restart) Restarting");
+}
+
+#[test]
+fn a_machine_that_may_not_restart_by_itself_says_what_waits_for_it() {
+    let owed =
+        OwedRestart { config: "a".to_owned(), reasons: vec!["/etc/motd".to_owned()], since: 1, boot: mark(BOOT) };
+    let waits = |to: &str, policy| {
+        let mut case = Case::to(to).machine(|machine| {
+            machine.awaits_reboot = true;
+            machine.owed_restarts = vec![owed.clone()];
+        });
+        case.abilities.restarts = Some(policy);
+        case
+    };
+    // 1970-01-01 was a Thursday.
+    let window = |text: &str| RebootPolicy::Window(text.parse().unwrap());
+    let permission = "Wait(RestartPermission { causes: [\"a (/etc/motd)\"], opens: None }) Restarting";
+    check(vec![
+        (waits("a", RebootPolicy::Manual), permission),
+        (waits("a", window("00:00 24h")), "Reboot { late: None } Restarting"),
+        (
+            waits("a", RebootPolicy::Manual).machine(|machine| machine.restart = ordered(NOW)),
+            "Wait(Restart) Restarting",
+        ),
+        (
+            waits("a", RebootPolicy::Manual).machine(|machine| machine.restart = ordered(NOW - RESTART_LIMIT - 1)),
+            permission,
+        ),
+        (waits("b", RebootPolicy::Manual), "Plan Considering"),
+        (
+            waits("a", window("Sat 00:00 1h")),
+            "Wait(RestartPermission { causes: [\"a (/etc/motd)\"], opens: Some(172800) }) Restarting",
+        ),
+    ]);
+    let stuck = waits("b", RebootPolicy::Manual).outlook(Outlook::Refused(trouble())).line();
+    assert!(stuck.starts_with("Wait(Help) Refused"), "{stuck}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ostler_core::os::state::{Installed, OsState};
 use ostler_core::protocol::Class;
 use ostler_core::rival::{Rival, Task};
 use ostler_core::status::Status;
-use ostler_core::transaction::{Direction, Ending, Finished, Open, OrderedRestart, Phase, Purpose};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, OrderedRestart, OwedRestart, Phase, Purpose};
 use serde_json::json;
 
 use super::*;
@@ -55,10 +55,17 @@ fn open() -> Status {
         blameless: false,
         os: None,
         awaits_end_of: None,
+        restart_for: vec!["/etc/motd".to_owned()],
     };
     // The record names the target already: it is written with the files.
     let config = Some("rendered-worker-2".to_owned());
-    Status { open: Some(open), done: vec![Phase::Check, Phase::Begin, Phase::Write], last: None, config, ..settled() }
+    let done = vec![Phase::Check, Phase::Begin, Phase::Write];
+    Status { boot: "b".to_owned().into(), open: Some(open), done, last: None, config, ..settled() }
+}
+
+fn owed(config: &str) -> OwedRestart {
+    let reasons = vec!["/etc/motd".to_owned()];
+    OwedRestart { config: config.to_owned(), reasons, since: 1_791_000_000, boot: "b".to_owned().into() }
 }
 
 /// The update is in place but for the restart.
@@ -70,7 +77,8 @@ fn waiting() -> Status {
         awaits_end_of: Some("b".to_owned().into()),
         ..open
     });
-    Status { open, done: vec![Phase::Preserve, Phase::Write], awaits_reboot: true, ..status }
+    let owed_restarts = vec![owed("rendered-worker-2")];
+    Status { open, done: vec![Phase::Preserve, Phase::Write], awaits_reboot: true, owed_restarts, ..status }
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -169,7 +177,11 @@ fn everything_that_needs_attention_is_said_and_nothing_else_does() {
             Outcome::Different,
             "Needs attention: machine-config-daemon, at the completion of the first boot, runs on this node as process 7, so",
         ),
-        (Status { awaits_reboot: true, ..settled() }, Outcome::Different, "run \"ostler reboot\""),
+        (
+            Status { awaits_reboot: true, owed_restarts: vec![owed("rendered-worker-0\u{1b}")], ..settled() },
+            Outcome::Different,
+            "Restart for    rendered-worker-0\\u{1b} (/etc/motd), since 2026-10-03T04:00:00Z\n",
+        ),
         (
             Status { damaged: vec!["journal/1: torn".to_owned()], ..settled() },
             Outcome::Different,
@@ -231,7 +243,7 @@ fn a_program_gets_the_same_as_a_document() {
                 "reason": null, "began": "2026-10-03T04:00:00Z", "ended": "2026-10-03T04:00:10Z", "changed": 3,
                 "reboot": false, "leftOut": [],
             },
-            "busy": false, "forced": false, "awaitsReboot": false, "restart": null, "trial": null, "rival": null,
+            "busy": false, "forced": false, "awaitsReboot": false, "owedRestarts": [], "restart": null, "trial": null, "rival": null,
             "rejected": [],
             "damaged": [], "daemon": null, "daemonUnknown": null,
             "os": {
@@ -342,9 +354,14 @@ fn a_change_that_waits_for_its_restart_was_not_interrupted() {
         "{}",
         played.stdout
     );
+    let document = run(PROGRAM, Reply::Status(Box::new(waiting()))).json();
+    let due =
+        json!({"config": "rendered-worker-2", "reasons": ["/etc/motd"], "since": "2026-10-03T04:00:00Z", "boot": "b"});
+    assert_eq!((&document["owedRestarts"], &document["awaitsReboot"]), (&json!([due]), &json!(true)));
     assert!(played.stdout.contains("  heading  forward, to rendered-worker-2\n"));
     // The restart has happened, and nobody has looked at what came of it yet.
-    let played = said(Status { awaits_reboot: false, boot: "c".to_owned().into(), ..waiting() });
+    let played =
+        said(Status { awaits_reboot: false, owed_restarts: Vec::new(), boot: "c".to_owned().into(), ..waiting() });
     let line = "Needs attention: the machine restarted for rendered-worker-2, and nothing has checked the result.\n  \
                 Fix: run \"ostler recover\"\n";
     assert!(played.stdout.starts_with(line), "{}", played.stdout);

@@ -24,6 +24,7 @@ fn full() -> Metrics {
     metrics.set_last_error(1_791_000_004);
     metrics.set_kubelet(3);
     metrics.set_drift(1_791_000_005);
+    metrics.set_restart_owed(1_791_000_006);
     metrics.set_unsupported_packages("worker-0", 2);
     metrics.set_verdict(&Verdict::from_reasons([Reason::DesiredUnknown]), 1_791_000_006);
     metrics
@@ -48,6 +49,7 @@ fn every_number_has_the_name_that_alerts_know() {
         (r#"ostler_phase_duration_seconds_bucket{le="300.0",phase="draining"}"#, "1"),
         ("mcd_kubelet_state", "3"),
         ("mcd_config_drift", "1791000005"),
+        ("ostler_restart_owed_timestamp_seconds", "1791000006"),
         (r#"mcd_local_unsupported_packages{node="worker-0"}"#, "2"),
         ("ostler_update_attempts_total", "1"),
         (r#"ostler_retries_total{class="transient"}"#, "2"),
@@ -77,7 +79,7 @@ fn gauges_keep_their_names_and_counters_get_their_suffix() {
 #[test]
 fn the_text_is_what_an_openmetrics_parser_accepts() {
     // Families of which there is nothing to tell yet are left out.
-    for (metrics, count) in [(Metrics::default(), 6), (full(), 14)] {
+    for (metrics, count) in [(Metrics::default(), 7), (full(), 15)] {
         let text = metrics.text();
         let mut families = Vec::new();
         let lines: Vec<_> = text.strip_suffix("# EOF\n").unwrap().lines().collect();

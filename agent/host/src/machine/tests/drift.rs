@@ -1,13 +1,11 @@
 //! Drift of every kind, found and repaired.
 
 use ostler_core::drift::{Difference, Drift, Subject};
-use ostler_core::protocol::Class;
 use ostler_core::transaction::Ending;
 use serde_json::json;
 
 use super::*;
 use crate::disk::{Attributes, Disk, RootPath};
-use crate::journal::Slot;
 
 fn at(path: &str) -> RootPath {
     RootPath::new(path).unwrap()
@@ -180,20 +178,6 @@ fn a_repair_of_some_leaves_the_others() {
     drop(machine);
     assert_eq!(drift(&disk), [Drift { subject: file("/etc/a.conf"), difference: Difference::Contents }]);
     assert!(open(&disk).unwrap().propose_repair(&[file("/etc/b.conf")]).unwrap().is_none());
-}
-
-#[test]
-fn nothing_is_repaired_in_a_boot_whose_end_a_change_waits_for() {
-    let disk = configured();
-    disk.remove(&at("/etc/a.conf")).unwrap();
-    let machine = open(&disk).unwrap();
-    let last = status(&disk).last.unwrap();
-    machine.put(Slot::Last, &Finished { reboot: true, ..last }).unwrap();
-    drop(machine);
-    let trouble = open(&disk).unwrap().propose_repair(&[]).unwrap_err();
-    assert_eq!((trouble.class(), trouble.unchanged()), (Class::Transient, true));
-    assert!(trouble.reason().contains("waits for the machine to restart") && trouble.remedy().is_some());
-    assert!(open_in(&disk, "boot-2").propose_repair(&[]).unwrap().is_some());
 }
 
 #[test]

@@ -13,7 +13,7 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/new.service";
 
 /// What a manager was asked, and what it cannot do, once.
 #[derive(Clone, Default)]
-struct Asked {
+pub(super) struct Asked {
     calls: Rc<RefCell<Vec<String>>>,
     broken: Rc<RefCell<Vec<&'static str>>>,
 }

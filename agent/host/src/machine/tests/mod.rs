@@ -10,6 +10,7 @@ mod hosted;
 mod kills;
 mod labels;
 mod managed;
+mod owed;
 mod proof;
 mod record;
 mod results;

@@ -32,6 +32,7 @@ fn ended(purpose: Purpose, ending: Ending, boot: &str) -> (Open, Finished) {
         blameless: false,
         os: None,
         awaits_end_of: None,
+        restart_for: Vec::new(),
     };
     let (began, ended, left_out) = (100, 200, Vec::new());
     let finished = Finished {
