@@ -19,6 +19,8 @@ mod interrupted;
 mod node;
 #[path = "live/refused.rs"]
 mod refused;
+#[path = "live/services.rs"]
+mod services;
 #[path = "live/socket.rs"]
 mod socket;
 #[path = "live/undone.rs"]

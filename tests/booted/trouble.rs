@@ -200,7 +200,7 @@ fn an_agent_that_is_killed_while_rpm_ostree_works_cancels_what_it_left_and_begin
     wait_until("the daemon hangs", || !node.machine.path("run/standins/faults.json").exists());
     node.machine.signal("ostler", Signal::SIGKILL);
     running.wait().unwrap();
-    let answer = node.ostler(&["recover", "-o", "json"]).exits(0).json();
+    let answer = node.ostler(&["recover", "-o", "json"]).exits(5).json();
     assert_eq!(answer["result"], "awaitsReboot", "{answer:#}");
     node.restart();
     node.ostler(&["recover"]).exits(0);
@@ -223,7 +223,7 @@ fn an_agent_that_is_killed_while_bootc_works_finds_its_work_again() {
     running.wait().unwrap();
     assert!(is_active(&node), "bootc has gone with its agent");
     node.write("run/go", "");
-    let answer = node.ostler(&["recover", "-o", "json"]).exits(0).json();
+    let answer = node.ostler(&["recover", "-o", "json"]).exits(5).json();
     assert_eq!(answer["result"], "awaitsReboot", "{answer:#}");
     assert!(began.elapsed() < Duration::from_secs(180));
     let journal = node.machine.journal(&["--unit=ostler-bootc-switch.service"]);

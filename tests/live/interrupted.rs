@@ -82,37 +82,26 @@ fn units_are_enabled_without_a_bus_where_their_enabling_was_interrupted() {
 }
 
 #[test]
-fn a_bus_that_goes_away_leaves_a_change_that_can_be_recovered() {
+fn a_bus_that_goes_away_does_not_keep_a_change_from_being_undone() {
     let Some(node) = Node::boot() else { return };
     let child = node.start_applying(&slow(&node));
     node.wait_until("the service is being restarted", || node.has("run/app.slow"));
     node.systemctl(&["stop", "dbus.socket", "dbus.service"]);
-    let answer = Answer::from(child.wait_with_output().unwrap()).exits(5);
-    answer.says("ostler recover");
-    assert_eq!(node.status()["open"]["direction"], "back");
-    node.apply(&slow(&node)).exits(5);
-    node.systemctl(&["start", "dbus.socket", "dbus.service"]);
-    let answer = recovers_once(&node);
-    // The job that nobody waited for any more goes on for a while.
-    node.wait_until("the service has ended its start", || node.systemctl(&["is-active", "app.service"]) == "active");
-    is_whole(&node, answer.code == Some(0));
-}
-
-#[test]
-fn without_a_bus_nothing_is_begun_but_what_was_begun_is_ended() {
-    let Some(node) = Node::boot() else { return };
-    let child = node.start_applying(&slow(&node));
-    node.wait_until("the service is being restarted", || node.has("run/app.slow"));
-    node.systemctl(&["stop", "dbus.socket", "dbus.service"]);
-    Answer::from(child.wait_with_output().unwrap()).exits(5);
-    let answer = node.ostler(&["recover"]).exits(1);
-    answer.says("app.service");
-    assert!(!node.has("etc/systemd/system/multi-user.target.wants/new.service"));
+    let answer = Answer::from(child.wait_with_output().unwrap()).exits(1);
+    answer.says("Undone").says("Service failure: cannot restart app.service");
+    let status = node.status();
+    assert_eq!((&status["open"], &status["last"]["ending"]), (&json!(null), &json!("undone")), "{status:#}");
+    let failures = status["last"]["serviceFailures"].as_array().unwrap();
+    let failed: Vec<_> = failures.iter().map(|one| (&one["action"], &one["unit"])).collect();
+    let (reload, restart) = ((&json!("daemon-reload"), &json!("systemd")), (&json!("restart"), &json!("app.service")));
+    assert_eq!(failed, [reload, restart], "{status:#}");
     assert_eq!((node.read("etc/app.conf"), node.has("etc/plain")), ("first".into(), false));
-    let answer = node.apply(&slow(&node)).exits(1);
-    answer.says("systemctl status dbus");
-    let status = node.ostler(&["status", "-o", "json"]).exits(4).json();
-    assert_eq!((&status["open"], &status["awaitsReboot"]), (&json!(null), &json!(true)), "{status:#}");
+    assert!(!node.has("etc/systemd/system/multi-user.target.wants/new.service"));
+    node.ostler(&["recover"]).exits(0).says("Nothing to do");
+    node.apply(&slow(&node)).exits(1).says("systemctl status dbus");
+    node.systemctl(&["start", "dbus.socket", "dbus.service"]);
+    node.apply(&slow(&node)).exits(0);
+    is_whole(&node, true);
 }
 
 #[test]

@@ -71,7 +71,8 @@ impl Machine {
             _ => Some(turn::take(progress, wanted)?),
         };
         let disk = self.disk()?;
-        if request.changes() {
+        // That nothing is open is so whoever else is at work here; only an end that is brought about is a change.
+        if request.changes() && !matches!(request, Request::Recover) {
             rival::refuse(&disk)?;
         }
         match request {
@@ -156,8 +157,12 @@ impl Machine {
         world: &World<'_, RootDisk>,
         disk: &RootDisk,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Reply, Trouble> {
-        let changes_os = world.observe()?.interrupted.is_some_and(|found| found.open.os.is_some());
+    ) -> Result<Reply, Refused> {
+        let interrupted = world.interrupted()?;
+        if interrupted.is_some() {
+            rival::refuse(disk)?;
+        }
+        let changes_os = interrupted.is_some_and(|found| found.open.os.is_some());
         let Some(mut finished) = transaction::recover(world, progress)? else { return Ok(Reply::Nothing) };
         if self.live && changes_os && finished.ending == Ending::Applied {
             finished.boot_loader = bootloader::follow(disk);
@@ -268,6 +273,7 @@ impl Machine {
             previous: world.previous()?.as_ref().map(had),
             forced: snapshot.forced,
             behind: snapshot.behind.clone(),
+            os_units: world.os_units(&snapshot.current.config),
             live: self.live,
             awaiting: snapshot.interrupted.as_ref().and_then(|found| awaited(&found.open, &world.boot())),
             interrupted: snapshot.interrupted.is_some(),

@@ -105,7 +105,7 @@ fn config(files: Value) -> Value {
 
 /// A change of a machine without a configuration.
 fn change(target: &Value) -> Vec<u8> {
-    let observed = Observed { current: MachineConfig::empty().into(), install_time: None, forced: false, behind: None };
+    let observed = Observed::configured(MachineConfig::empty());
     let desired = Rules::default().desired(MachineConfig::from_document(target.clone()).unwrap()).unwrap();
     let steps = plan(&observed, &desired).unwrap().steps;
     encode(&Request::Apply(Change { target: Sealed::new(target.clone()), rules: Rules::default(), steps })).unwrap()

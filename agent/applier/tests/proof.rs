@@ -95,6 +95,7 @@ impl Node {
             install_time: observation.install_time.map(|sealed| parsed(sealed.open()).into()),
             forced: observation.forced,
             behind: observation.behind,
+            os_units: observation.os_units,
         };
         let rules = Rules::default();
         let steps = plan(&observed, &rules.desired(parsed(target.clone())).unwrap()).unwrap().steps;

@@ -1,5 +1,6 @@
 //! What is known of the machine when a plan is made.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::machine_config::MachineConfig;
@@ -16,11 +17,14 @@ pub struct Observed {
     pub forced: bool,
     /// How its operating system is not the one of its configuration, where somebody left it so.
     pub behind: Option<Behind>,
+    /// Units of its configuration that the operating system has too, so that they are still there when the configuration no
+    /// longer brings them. Empty where that is not known.
+    pub os_units: BTreeSet<String>,
 }
 
 impl Observed {
     /// A machine of which only its configuration is known.
     pub fn configured(current: impl Into<Arc<MachineConfig>>) -> Self {
-        Self { current: current.into(), install_time: None, forced: false, behind: None }
+        Self { current: current.into(), install_time: None, forced: false, behind: None, os_units: BTreeSet::new() }
     }
 }

@@ -203,6 +203,30 @@ pub struct Finished {
     /// What became of the boot loader afterwards, where it was to be updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_loader: Option<String>,
+    /// Services and units that the undo could not bring back to their old configuration. Its files are in place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_failures: Vec<ServiceFailure>,
+    /// Temporary files and empty directories that the undo could not remove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<String>,
+}
+
+/// An operation on a unit that failed and was passed over, because an undo always ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceFailure {
+    /// The unit; `systemd` for the service manager itself.
+    pub unit: String,
+    /// As systemctl calls it: `restart`, `reload`, `enable`, `disable`, `preset` or `daemon-reload`.
+    pub action: String,
+    /// Why it failed.
+    pub cause: String,
+}
+
+impl std::fmt::Display for ServiceFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot {} {}: {}", self.action, self.unit, self.cause)
+    }
 }
 
 /// How a transaction ended.

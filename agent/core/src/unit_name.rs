@@ -52,6 +52,13 @@ pub fn check_unit(name: &str) -> Result<(), NameProblem> {
     if stem.chars().all(allowed) { Ok(()) } else { Err(NameProblem::Character) }
 }
 
+/// The template of an instance; `None` for any other unit.
+pub fn template(name: &str) -> Option<String> {
+    let (stem, kind) = name.rsplit_once('.')?;
+    let (prefix, instance) = stem.split_once('@')?;
+    (!instance.is_empty()).then(|| format!("{prefix}@.{kind}"))
+}
+
 /// Checks the name of a drop-in: one file, below the unit's directory, that systemd reads.
 pub fn check_dropin(name: &str) -> Result<(), NameProblem> {
     if name.len() > MAX_BYTES {

@@ -8,6 +8,7 @@ mod first_boot;
 mod kills;
 mod memory;
 mod order;
+mod recover;
 mod scripts;
 
 use std::fs;

@@ -71,9 +71,16 @@ impl Libostree {
     }
 }
 
+/// What libostree keeps from the staging of a deployment to the end of the boot.
+const STAGED: &str = "run/ostree/staged-deployment";
+
 impl Sysroot for Libostree {
     fn read(&self) -> Result<OsState, OsError> {
         read::state(&self.root).map_err(|error| OsError::Sysroot { action: "read", source: Box::new(error) })
+    }
+
+    fn may_be_staged(&self) -> bool {
+        self.root.join(STAGED).try_exists().unwrap_or(true)
     }
 
     fn restage(&self, kargs: &[String]) -> Result<(), OsError> {

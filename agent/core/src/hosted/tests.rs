@@ -136,6 +136,8 @@ fn finished() -> Finished {
         left_out: Vec::new(),
         changed: 0,
         boot_loader: None,
+        service_failures: Vec::new(),
+        leftovers: Vec::new(),
     }
 }
 

@@ -119,6 +119,15 @@ pub enum Notice {
         /// Whether it was restarted and not only reloaded.
         restarted: bool,
     },
+    /// An undo could not bring a service back to its old configuration.
+    ServiceFailed {
+        /// The configuration whose update was undone.
+        config: String,
+        /// Which operation on which unit failed, and why.
+        failure: String,
+        /// Whether it was a reload.
+        reload: bool,
+    },
     /// The machine restarts.
     Restarting {
         /// Why.
@@ -381,6 +390,7 @@ identifiers! {
     Applied: "21b0986b661cdda48d81bded00f2d4bf",
     Timed: "4682ae3625b248669421dede5e27658c",
     ServiceTold: "3008de7840313adac682ab4d49bbf94f",
+    ServiceFailed: "c6be40148e614d13b1a27bc2fb117030",
     Restarting: "22c5830fbae7a4e2aa06e66c49045e72",
     RestartLate: "338816923f8236039be768d2f64170de",
     Restarted: "354bf51142b4c949b2fc743b3d2ef7fd",

@@ -5,6 +5,7 @@
 
 mod contents;
 mod files;
+mod services;
 mod units;
 mod users;
 
@@ -14,6 +15,7 @@ mod properties;
 use serde::Serialize;
 
 pub use files::{Exemption, LeftAlone};
+pub use services::{Dropped, Gone};
 
 use crate::desired::{Desired, Rules};
 use crate::diff::{Diff, Parts};
@@ -47,6 +49,8 @@ pub struct Plan {
     pub drain: Drain,
     /// Changed files that no step touches.
     pub left_alone: Vec<LeftAlone>,
+    /// Services that a policy restarts or reloads and that will not be there any more.
+    pub dropped: Vec<Dropped>,
 }
 
 impl Plan {
@@ -171,7 +175,7 @@ fn steps_for(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<
         }
     };
     let files = files::steps(diff, target, &sizes, &desired.rules);
-    let mut steps = Vec::new();
+    let (mut steps, mut dropped) = (Vec::new(), Vec::new());
     if current != target || observed.forced || observed.behind.is_some() {
         steps.extend(stage_os(observed, target, diff.parts, kernel_type));
         steps.extend(drain.is_needed().then_some(Step::Drain));
@@ -180,9 +184,13 @@ fn steps_for(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<
         steps.extend(files.removals);
         steps.extend(users::steps(diff.parts, &current.ignition, &target.ignition));
         steps.push(Step::RecordConfig { config: target.name.clone() });
-        steps.extend(service_steps(&actions.list()));
+        let told = services::steps(&actions.list());
+        (told.into_iter()).for_each(|step| match services::gone(&step, &steps, target, &observed.os_units) {
+            Some(gone) => dropped.push(gone),
+            None => steps.push(step),
+        });
     }
-    Ok(Plan { steps, actions, causes, drain, left_alone: files.left_alone })
+    Ok(Plan { steps, actions, causes, drain, left_alone: files.left_alone, dropped })
 }
 
 /// What the daemon would find out only when it applies the target.
@@ -222,24 +230,4 @@ fn stage_os(observed: &Observed, new: &MachineConfig, parts: Parts, kernel_type:
             kernel_arguments: kargs::Change::between(&old, &new.kernel_arguments),
         })
     })
-}
-
-/// The steps that make changes take effect. systemd reads its units first, whatever the policies' order: no service may
-/// be restarted from a text that is no longer on disk.
-fn service_steps(actions: &[Action]) -> Vec<Step> {
-    let reload = actions.contains(&Action::DaemonReload).then_some(Step::DaemonReload);
-    let rest = actions.iter().filter_map(|action| match action {
-        Action::None | Action::Drain | Action::DaemonReload => None,
-        Action::Reload(service) => Some(Step::ReloadService { service: service.clone() }),
-        Action::Restart(service) => Some(Step::RestartService { service: service.clone() }),
-        Action::Special => Some(Step::ReloadService { service: "crio.service".to_owned() }),
-        Action::Reboot => Some(Step::Reboot),
-    });
-    let mut steps: Vec<Step> = Vec::new();
-    for step in reload.into_iter().chain(rest) {
-        if !steps.contains(&step) {
-            steps.push(step);
-        }
-    }
-    steps
 }

@@ -7,6 +7,7 @@ pub mod audit;
 mod frame;
 mod sealed;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -364,6 +365,9 @@ pub struct Observation {
     /// How its operating system is not the one of its configuration, where somebody left it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+    /// Units of its configuration that the operating system has too.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub os_units: BTreeSet<String>,
     /// Whether this is a running machine and not only its files.
     pub live: bool,
     /// Whether a transaction has to be recovered first.

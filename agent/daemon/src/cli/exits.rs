@@ -48,10 +48,11 @@ Exit status:
 pub(super) const RECOVER_EXIT: &str = "\
 Exit status:
   0  what was interrupted is finished, or there was nothing to do
-  1  what was interrupted is undone, and the machine is as it was before it; or nothing was done
+  1  what was interrupted is undone, and the machine is as it was before it
   2  the command line is wrong, or --root is no directory
-  3  refused; the reason and the remedy are shown
-  5  it failed and the machine is not settled: a person has to look at it";
+  5  a transaction is still open, or that cannot be told: it failed, it waits for the
+     machine to restart, or the applier could not be asked. The reason and the remedy are
+     shown, and nothing that hosts workloads is started on this";
 
 /// Of `ostler rollback`.
 pub(super) const ROLLBACK_EXIT: &str = "\

@@ -87,7 +87,8 @@ pub fn observed(observation: &Observation) -> Result<std::result::Result<Observe
     // It only serves to explain what a new installation would bring: one that cannot be read is as one that is lost.
     let install_time = observation.install_time.clone().and_then(|sealed| recorded(sealed).ok()?.ok());
     let (current, install_time) = (current.into(), install_time.map(Arc::new));
-    Ok(Ok(Observed { current, install_time, forced: observation.forced, behind: observation.behind.clone() }))
+    let (behind, os_units) = (observation.behind.clone(), observation.os_units.clone());
+    Ok(Ok(Observed { current, install_time, forced: observation.forced, behind, os_units }))
 }
 
 /// A configuration out of the machine's own record. Only an Ignition config that cannot be parsed is left to the caller.

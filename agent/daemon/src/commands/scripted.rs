@@ -119,6 +119,7 @@ pub fn observation(current: Option<Value>) -> Observation {
         previous: None,
         base_kept: false,
         behind: None,
+        os_units: Default::default(),
         forced: false,
         live: false,
         interrupted: false,
@@ -140,6 +141,8 @@ pub fn finished(purpose: Purpose) -> Finished {
         left_out: Vec::new(),
         changed: 3,
         boot_loader: None,
+        service_failures: Vec::new(),
+        leftovers: Vec::new(),
     }
 }
 

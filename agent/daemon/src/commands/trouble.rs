@@ -37,6 +37,13 @@ pub const UNREACHABLE: Trouble = Trouble {
     outcome: Outcome::Failed,
 };
 
+/// Nobody can say whether a transaction is open.
+pub const OPEN_UNKNOWN: Trouble = Trouble {
+    what: "cannot tell whether a transaction is open: the applier cannot be reached",
+    remedy: UNREACHABLE.remedy,
+    outcome: Outcome::Unsettled,
+};
+
 /// There is no such root directory.
 pub const NO_ROOT: Trouble = Trouble {
     what: "--root cannot be used",

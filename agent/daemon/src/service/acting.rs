@@ -138,6 +138,14 @@ impl Worker {
                 self.tell(&Notice::Failed { config, reason: reason.clone() });
             }
         }
+        self.tell_service_failures(finished);
+    }
+
+    fn tell_service_failures(&mut self, finished: &Finished) {
+        for failure in &finished.service_failures {
+            let (config, reload) = (finished.to.clone(), failure.action == "reload");
+            self.tell(&Notice::ServiceFailed { config, failure: failure.to_string(), reload });
+        }
     }
 
     async fn recover(&mut self) -> Result<String, Failure> {
@@ -148,10 +156,11 @@ impl Worker {
                 self.tell_times(&finished.to);
                 let undone =
                     matches!(&finished.ending, Ending::Undone { .. } | Ending::AwaitsReboot { reason: Some(_) });
-                let config = if undone { finished.from } else { finished.to };
+                let config = if undone { &finished.from } else { &finished.to }.clone();
                 if undone || !restarted {
                     self.tell(&Notice::Recovered { config, undone });
                 }
+                self.tell_service_failures(&finished);
                 Ok("what was interrupted came to an end".to_owned())
             }
             Reply::Nothing => Ok("nothing was interrupted".to_owned()),
@@ -164,7 +173,11 @@ impl Worker {
         let to = self.known.node.as_ref().and_then(|node| node.desired()).unwrap_or_default().config;
         self.tell(&Notice::Superseded { from, to });
         match self.put(Request::Withdraw).await? {
-            Reply::Finished(_) | Reply::Nothing => Ok("what waited for the restart was taken back".to_owned()),
+            Reply::Finished(finished) => {
+                self.tell_service_failures(&finished);
+                Ok("what waited for the restart was taken back".to_owned())
+            }
+            Reply::Nothing => Ok("what waited for the restart was taken back".to_owned()),
             other => Err(unexpected(&other)),
         }
     }

@@ -7,7 +7,7 @@ use ostler_core::drift::policy::DriftPolicy;
 use ostler_core::plan::Plan;
 use ostler_core::protocol::{Class, Failure, Forecast, Restart};
 use ostler_core::step::Step;
-use ostler_core::transaction::{Ending, Finished, Purpose};
+use ostler_core::transaction::{Ending, Finished, Purpose, ServiceFailure};
 use serde::Serialize;
 
 use super::documents::PlanDocument;
@@ -115,6 +115,7 @@ fn ended(finished: &Finished) -> String {
     if let Some(words) = &finished.boot_loader {
         let _ = writeln!(text, "{} {}", styled(HEADING, "Boot loader:"), printable(words));
     }
+    text.push_str(&passed_over(finished));
     // Only a running machine has to restart, and only one whose systemd does not answer leaves out what it is to be told.
     let untold = |step: &Step| finished.reboot && is_for_systemd(step);
     let (untold, others): (Vec<Step>, Vec<Step>) = finished.left_out.iter().cloned().partition(untold);
@@ -122,6 +123,18 @@ fn ended(finished: &Finished) -> String {
     text.push_str(&left_out("Left out: systemd could not be asked", &untold));
     if finished.reboot {
         let _ = writeln!(text, "{} for it to take effect: ostler reboot", styled(CAUTION, "Restart the machine"));
+    }
+    text
+}
+
+/// What the undo passed over.
+pub(super) fn passed_over(finished: &Finished) -> String {
+    let mut text = String::new();
+    for failure in &finished.service_failures {
+        let _ = writeln!(text, "{} {}", styled(CAUTION, "Service failure:"), printable(&failure.to_string()));
+    }
+    for path in &finished.leftovers {
+        let _ = writeln!(text, "{} {}", styled(CAUTION, "Left behind:"), printable(path));
     }
     text
 }
@@ -251,6 +264,10 @@ pub struct FinishedDocument<'a> {
     left_out: &'a [Step],
     #[serde(skip_serializing_if = "Option::is_none")]
     boot_loader: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    service_failures: &'a [ServiceFailure],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    leftovers: &'a [String],
 }
 
 impl<'a> FinishedDocument<'a> {
@@ -273,6 +290,8 @@ impl<'a> FinishedDocument<'a> {
             reboot: finished.reboot,
             left_out: &finished.left_out,
             boot_loader: finished.boot_loader.as_deref(),
+            service_failures: &finished.service_failures,
+            leftovers: &finished.leftovers,
         }
     }
 }
@@ -297,6 +316,8 @@ mod tests {
             left_out: Vec::new(),
             changed: 3,
             boot_loader: None,
+            service_failures: Vec::new(),
+            leftovers: Vec::new(),
         })
     }
 

@@ -6,7 +6,7 @@ use ostler_core::disruption::{Action, Cause, Origin, Subject};
 use ostler_core::irreconcilable::Change;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
-use ostler_core::plan::{Actions, Assessment, LeftAlone};
+use ostler_core::plan::{Actions, Assessment, Dropped, LeftAlone};
 use ostler_core::refusal::Refusal;
 use ostler_core::step::Step;
 use ostler_core::warning::Warning;
@@ -33,6 +33,7 @@ pub struct PlanDocument<'a> {
     steps: &'a [Step],
     left_alone: &'a [LeftAlone],
     warnings: Vec<Caution<'a>>,
+    dropped: &'a [Dropped],
 }
 
 /// What is worth knowing, as a value and in words.
@@ -86,6 +87,7 @@ impl<'a> PlanDocument<'a> {
             steps: plan.map(|plan| plan.steps.as_slice()).unwrap_or_default(),
             left_alone: plan.map(|plan| plan.left_alone.as_slice()).unwrap_or_default(),
             warnings: assessment.warnings.iter().map(caution).collect(),
+            dropped: plan.map(|plan| plan.dropped.as_slice()).unwrap_or_default(),
         }
     }
 
@@ -109,6 +111,7 @@ impl<'a> PlanDocument<'a> {
             steps: &[],
             left_alone: &[],
             warnings: Vec::new(),
+            dropped: &[],
         }
     }
 }

@@ -7,7 +7,7 @@ use ostler_core::disruption::Action;
 use ostler_core::irreconcilable::Change;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
-use ostler_core::plan::{Assessment, Exemption, LeftAlone, Plan};
+use ostler_core::plan::{Assessment, Dropped, Exemption, Gone, LeftAlone, Plan};
 use ostler_core::refusal::Refusal;
 use ostler_core::warning::Warning;
 
@@ -93,7 +93,16 @@ fn planned(plan: &Plan, first_boot: bool) -> String {
     let kept = |left: &&LeftAlone| left.why == Exemption::Certificate;
     let certificates = plan.left_alone.iter().filter(kept).map(|left| printable(&left.path));
     text.push_str(&section("Left as they are: certificates are kept current by other means", certificates));
+    text.push_str(&section("Not done: the unit will not be there", plan.dropped.iter().map(dropped)));
     text
+}
+
+fn dropped(dropped: &Dropped) -> String {
+    let why = match dropped.why {
+        Gone::Removed => "this change removes it; if it runs, it goes on until it is stopped or the node restarts",
+        Gone::Masked => "this change masks it; if it runs, it goes on until it is stopped or the node restarts",
+    };
+    format!("{} {}: {why}", dropped.action, printable(&dropped.service))
 }
 
 /// A heading and its lines; nothing when there are none.

@@ -11,7 +11,7 @@ use ostler_core::verdict::{State, Verdict};
 use serde::Serialize;
 
 use super::agent::DaemonDocument;
-use super::course::FinishedDocument;
+use super::course::{self, FinishedDocument};
 use super::moment;
 use super::os::{self, OsDocument};
 use super::phrase::{BAD, CAUTION, FAINT, GOOD, HEADING, config, phase, printable, styled};
@@ -112,6 +112,7 @@ fn ended(last: &Finished) -> String {
     };
     let took = styled(FAINT, &format!("({})", moment::duration(last.began, last.ended)));
     let _ = writeln!(text, "  began    {}\n  ended    {} {took}", moment::utc(last.began), moment::utc(last.ended));
+    course::passed_over(last).lines().for_each(|line| text.push_str(&format!("  {line}\n")));
     text
 }
 

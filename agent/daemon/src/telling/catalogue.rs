@@ -47,7 +47,7 @@ fn only_fields_that_a_notice_has_are_put_into_an_explanation() {
     let about_a_config = |name: &str| {
         ["UpdateWanted", "Superseded", "Refused", "Held", "UpdateBegun", "Applied", "Timed", "Restarted", "Proven"]
             .into_iter()
-            .chain(["GivenUp", "Failed", "Recovered", "Done", "BaseKept"])
+            .chain(["GivenUp", "Failed", "ServiceFailed", "Recovered", "Done", "BaseKept"])
             .chain([
                 "DriftWatched",
                 "DriftFound",

@@ -61,7 +61,11 @@ fn first_left<'w>(removals: impl Iterator<Item = (&'w RootPath, io::Result<()>)>
 /// Everything up to the point where the first target changes.
 pub(super) fn stage<'w>(disk: &impl Disk, work: &'w Work<'_>, staged: &mut Staged<'w>) -> Result<(), Failure> {
     for leftover in &work.stale {
-        disk.remove(leftover).map_err(Failure::of(Operation::Remove, leftover))?;
+        let in_the_way = || work.pending.iter().any(|pending| pending.temporary == *leftover);
+        match disk.remove(leftover) {
+            Err(_) if !in_the_way() => {}
+            removed => removed.map_err(Failure::of(Operation::Remove, leftover))?,
+        }
     }
     make_directories(disk, work, staged)?;
     Pending::each(disk, &work.pending, |disk, Pending { target, temporary, .. }| {

@@ -72,6 +72,13 @@ pub fn unmake(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<(
     Ok(())
 }
 
+/// As [`unmake`], passing over what cannot be taken away; gives those that are still there.
+pub fn unmake_possible(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<Vec<String>, BatchError> {
+    let tag = Tag::new(tag)?;
+    let still_there = |directory: &&RootPath| unmake_one(disk, directory, tag).is_err();
+    Ok(directories.iter().rev().filter(still_there).map(ToString::to_string).collect())
+}
+
 fn unmake_one(disk: &impl Disk, directory: &RootPath, tag: Tag<'_>) -> Result<(), Failure> {
     let stat = disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))?;
     if stat.is_some_and(|stat| stat.kind == Kind::Directory) {
@@ -106,17 +113,31 @@ pub fn sweep(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<us
     Ok(swept)
 }
 
+/// As [`sweep`], passing over what cannot be removed; gives what is still there, or the directory where that cannot be told.
+pub fn sweep_possible(disk: &impl Disk, directories: &[RootPath], tag: &str) -> Result<Vec<String>, BatchError> {
+    let tag = Tag::new(tag)?;
+    let mut left = Vec::new();
+    for directory in directories {
+        left.extend(sweep_one(disk, directory, tag).err().map(|failure| failure.path.to_string()));
+    }
+    Ok(left)
+}
+
 fn sweep_one(disk: &impl Disk, directory: &RootPath, tag: Tag<'_>) -> Result<usize, Failure> {
     let kind = disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))?.map(|stat| stat.kind);
     if !matches!(kind, Some(Kind::Directory)) {
         return Ok(0);
     }
     let names = disk.list(directory).map_err(Failure::of(Operation::List, directory))?;
-    let mut swept = 0;
+    let (mut swept, mut failed) = (0, Ok(()));
     for name in names.iter().filter_map(|name| name.to_str()).filter(|name| tag.owns(name)) {
         let Ok(path) = directory.join(name) else { continue };
-        swept += usize::from(remove_leftover(disk, &path)?);
+        match remove_leftover(disk, &path) {
+            Ok(removed) => swept += usize::from(removed),
+            Err(failure) => failed = failed.and(Err(failure)),
+        }
     }
+    failed?;
     if swept > 0 {
         disk.sync(directory).map_err(Failure::of(Operation::Sync, directory))?;
     }

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
-use super::manager::{Manager, ManagerError};
+use super::manager::{Manager, ManagerError, Presence};
 use crate::systemd::bus::{Bus, BusError, Limits};
 use crate::systemd::offline::Wish;
 
-/// Units that are asked for one at a time are named; systemd itself is called so.
-const SYSTEMD: &str = "its units";
+/// What stands for a unit where systemd itself is meant.
+const SYSTEMD: &str = "systemd";
 
 /// systemd over the system bus. A bus that goes away, as it does when the change restarts it, is connected to again for
 /// the next question: the way back needs it.
@@ -74,7 +74,7 @@ impl Manager for Systemd {
     }
 
     fn daemon_reload(&self) -> Result<(), ManagerError> {
-        self.ask("read again", SYSTEMD, Bus::daemon_reload)
+        self.ask("daemon-reload", SYSTEMD, Bus::daemon_reload)
     }
 
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
@@ -87,10 +87,25 @@ impl Manager for Systemd {
     }
 
     fn state(&self, unit: &str) -> Result<Option<String>, ManagerError> {
-        self.ask("tell the state of", unit, |bus| bus.unit_file_state(unit))
+        self.ask("read the state of", unit, |bus| bus.unit_file_state(unit))
+    }
+
+    fn presence(&self, unit: &str) -> Result<Presence, ManagerError> {
+        let states = self.ask("look up", unit, |bus| match bus.load_state(unit) {
+            // It is no name of a unit that could be started, such as that of a template.
+            Err(BusError::NoSuchUnit { .. } | BusError::Refused { .. }) => Ok(None),
+            states => states.map(Some),
+        })?;
+        let Some((load, active)) = states else { return Ok(Presence::Missing) };
+        Ok(match (load.as_str(), active.as_str()) {
+            ("not-found", _) => Presence::Missing,
+            ("masked", _) => Presence::Masked,
+            (_, "inactive" | "failed") => Presence::Inactive,
+            _ => Presence::Active,
+        })
     }
 
     fn is_booting(&self) -> Result<bool, ManagerError> {
-        self.ask("tell the state of", SYSTEMD, Bus::boot_finished).map(|finished| !finished)
+        self.ask("read the state of", SYSTEMD, Bus::boot_finished).map(|finished| !finished)
     }
 }

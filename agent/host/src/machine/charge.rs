@@ -91,6 +91,8 @@ mod tests {
             left_out: Vec::new(),
             changed: 0,
             boot_loader: None,
+            service_failures: Vec::new(),
+            leftovers: Vec::new(),
         }
     }
 

@@ -100,6 +100,10 @@ impl Actions {
         self.0.get(path)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&RootPath, &Action)> {
+        self.0.iter()
+    }
+
     pub(super) fn paths(&self) -> impl Iterator<Item = &RootPath> {
         self.0.keys()
     }

@@ -70,7 +70,7 @@ impl<D: Disk> Machine<'_, D> {
         self.journal.require_held()?;
         let mut course = Course { restored: false, done: Vec::new() };
         let restart = order.restart;
-        if self.interrupted()?.is_some() {
+        if self.open_transaction()?.is_some() {
             // What is recorded then is the open transaction's business.
             settled(self)?;
         }

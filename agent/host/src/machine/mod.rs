@@ -28,13 +28,16 @@ mod proof;
 mod record;
 mod run;
 mod save;
+mod services;
 mod status;
 #[cfg(test)]
 mod tests;
 mod wanted;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use ostler_core::machine_config::MachineConfig;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
 use ostler_core::recorded::Recorded;
@@ -47,12 +50,12 @@ use crate::accounts::Accounts;
 use crate::disk::Disk;
 use crate::journal::Slot;
 use crate::os::{OsHost, Told};
-use crate::transaction::{Entry, Journey, Snapshot, Trouble, World};
+use crate::transaction::{Entry, Interrupted, Journey, PhaseOutcome, Snapshot, Trouble, World};
 
 pub use bus::Systemd;
 pub use first_boot::is_first_boot;
 pub use inheritance::behind;
-pub use manager::{Manager, ManagerError};
+pub use manager::{Manager, ManagerError, Presence};
 pub use nics::NicNames;
 pub use prepare::Way;
 pub use status::status;
@@ -106,8 +109,16 @@ impl<D: Disk> World for Machine<'_, D> {
         self.snapshot()
     }
 
+    fn interrupted(&self) -> Result<Option<Interrupted>, Trouble> {
+        self.open_transaction()
+    }
+
     fn previous(&self) -> Result<Option<Recorded>, Trouble> {
         Ok(self.origin(Slot::Previous)?.map(|origin| origin.recorded))
+    }
+
+    fn os_units(&self, config: &MachineConfig) -> BTreeSet<String> {
+        self.units_without(config)
     }
 
     fn prepare(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
@@ -118,7 +129,7 @@ impl<D: Disk> World for Machine<'_, D> {
         self.save_entry(entry)
     }
 
-    fn run(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble> {
+    fn run(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<PhaseOutcome, Trouble> {
         self.run_phase(way, phase, told)
     }
 

@@ -93,7 +93,7 @@ pub(super) fn forced(disk: &impl Disk) -> Result<bool, Trouble> {
 
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn snapshot(&self) -> Result<Snapshot, Trouble> {
-        let interrupted = self.interrupted()?;
+        let interrupted = self.open_transaction()?;
         // In the middle of a transaction the record may be either end's; the journal knows.
         let current = match &interrupted {
             Some(Interrupted { origin: Some(origin), .. }) => origin.clone(),
@@ -139,7 +139,7 @@ impl<D: Disk> Machine<'_, D> {
         }
     }
 
-    pub(super) fn interrupted(&self) -> Result<Option<Interrupted>, Trouble> {
+    pub(super) fn open_transaction(&self) -> Result<Option<Interrupted>, Trouble> {
         let open: Open = match self.journal.load(Slot::Plan)? {
             Loaded::Absent => return Ok(None),
             Loaded::Damaged { .. } => return Err(Trouble::Lost { what: "plan" }),

@@ -56,7 +56,11 @@ impl<D: Disk> Machine<'_, D> {
     /// Whether the running system is not the one that the way leads to.
     pub(super) fn is_not_booted(&self, way: &Way) -> Result<bool, Trouble> {
         let Some(change) = &way.os else { return Ok(false) };
-        let state = self.os_host()?.sysroot().read()?;
+        let host = self.os_host()?;
+        let state = match host.sysroot().read() {
+            Err(_) if nothing_staged(way, host) => return Ok(false),
+            state => state?,
+        };
         Ok(state.booted.is_none_or(|booted| change.check(way.direction, &booted).is_err()))
     }
 
@@ -74,11 +78,20 @@ impl<D: Disk> Machine<'_, D> {
         let host = self.os_host()?;
         let staging = Staging { host, change, direction: way.direction };
         host.close_extensions()?;
+        if nothing_staged(way, host) && host.sysroot().read().is_err() {
+            return Ok(0);
+        }
         match (way.restarted, way.direction) {
             (Restarted::Nothing, _) | (_, Direction::Back) => staging.settle(told),
             (restarted, Direction::Forward) => staging.confirm(restarted == Restarted::Machine),
         }
     }
+}
+
+/// Whether a way back has nothing to take back of the operating system: in the boot in which the change began, nothing but a
+/// staged deployment is left of it. So a libostree that fails keeps no undo from its end.
+fn nothing_staged(way: &Way, host: &dyn OsHost) -> bool {
+    way.direction == Direction::Back && way.restarted == Restarted::Nothing && !host.sysroot().may_be_staged()
 }
 
 /// A change to what is there already.

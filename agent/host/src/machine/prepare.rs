@@ -9,7 +9,7 @@ use ostler_core::os::goal::OsChange;
 use ostler_core::protocol::Forecast;
 use ostler_core::secret::Secret;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Phase, Purpose};
+use ostler_core::transaction::{Direction, Finished, Phase, Purpose};
 
 use super::draft::{Action, Draft};
 use super::forward::{Drafting, MASK};
@@ -41,6 +41,8 @@ pub struct Way {
     pub(super) unmake: Vec<RootPath>,
     /// Directories to be swept of temporaries first.
     pub(super) sweep: Vec<RootPath>,
+    /// What the undo before this could not remove.
+    pub(super) leftovers: Vec<RootPath>,
     pub(super) accounts: Accounts,
     /// What happens to the operating system.
     pub(super) os: Option<OsChange>,
@@ -82,15 +84,18 @@ impl<D: Disk> Machine<'_, D> {
             }
         };
         self.spare(&mut draft, journey)?;
+        let mut remarks = self.check_services(&draft, journey)?;
         if self.surroundings.manager.is_none() {
             self.leave_untold(&mut draft, journey)?;
         }
-        let (os, notes) = self.os_change(journey)?;
+        let (os, mut notes) = self.os_change(journey)?;
+        notes.append(&mut remarks);
         let mut way = Way {
             draft,
             origin: None,
             unmake: previous.made,
             sweep: saved.as_ref().map(|origin| origin.directories.clone()).unwrap_or_default(),
+            leftovers: self.leftovers(journey)?,
             accounts,
             os,
             direction: journey.direction,
@@ -109,6 +114,15 @@ impl<D: Disk> Machine<'_, D> {
     /// What has restarted since the transaction began.
     fn restarted(&self, journey: &Journey<'_>) -> Restarted {
         journey.boot.map(|began| began.since(&self.surroundings.boot)).unwrap_or_default()
+    }
+
+    /// Directories in which the last transaction left something behind.
+    fn leftovers(&self, journey: &Journey<'_>) -> Result<Vec<RootPath>, Trouble> {
+        let Loaded::Intact(last) = self.journal.load(Slot::Last)? else { return Ok(Vec::new()) };
+        let last: Option<Finished> = serde_json::from_slice(last.expose()).ok();
+        let last = last.filter(|_| journey.direction == Direction::Forward);
+        let paths = last.map(|last| last.leftovers).unwrap_or_default();
+        Ok(paths.into_iter().filter_map(|path| RootPath::new(path).ok()?.parent()).collect())
     }
 
     /// What was saved of this transaction when it began; nothing when it has not.
@@ -192,7 +206,11 @@ impl<D: Disk> Machine<'_, D> {
         }
         let another_boot = self.restarted(journey) != Restarted::Nothing;
         if let Some(manager) = self.surroundings.manager.as_ref().filter(|_| another_boot)
-            && manager.is_booting()?
+            && manager.is_booting().or_else(|error| match journey.direction {
+                Direction::Forward => Err(error),
+                // They are told, or it is recorded that they could not be.
+                Direction::Back => Ok(false),
+            })?
         {
             draft.services.clear();
         }

@@ -5,8 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use ostler_core::secret::Secret;
-use ostler_core::step::Step;
-use ostler_core::transaction::Phase;
+use ostler_core::transaction::{Direction, Phase};
 
 use super::Machine;
 use super::draft::Password;
@@ -16,7 +15,7 @@ use crate::accounts::{LOCKED, PasswordLock, Shadow};
 use crate::batch::{self, Batch, Counts, Write};
 use crate::disk::{Attributes, Disk, Kind, RootPath};
 use crate::os::Told;
-use crate::transaction::Trouble;
+use crate::transaction::{PhaseOutcome, Trouble};
 
 /// The password database of a node is small; one that is not is not ours to rewrite.
 const MOST_SHADOW: u64 = 4 << 20;
@@ -27,30 +26,37 @@ const LOCK_TRIES: usize = 150;
 const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 impl<D: Disk> Machine<'_, D> {
-    pub(super) fn run_phase(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble> {
+    pub(super) fn run_phase(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<PhaseOutcome, Trouble> {
         match phase {
-            Phase::Stage => self.stage(way, told),
-            Phase::Preserve => self.apply(way, &way.draft.preserve.batch(&[])),
+            Phase::Stage => self.stage(way, told).map(PhaseOutcome::changed),
+            Phase::Preserve => {
+                let mut outcome = self.apply(way, &way.draft.preserve.batch(&[]))?;
+                outcome.leftovers.extend(batch::sweep_possible(self.disk, &way.leftovers, TAG)?);
+                Ok(outcome)
+            }
             Phase::Write => self.write(way),
             Phase::Tidy => {
                 let removals = way.draft.tidy.iter().cloned().collect();
                 self.apply(way, &Batch { removals, ..Batch::default() })
             }
             Phase::Units => self.units(way),
-            Phase::Services => self.services(way),
-            Phase::Check | Phase::Begin | Phase::Commit | Phase::Pull => Ok(0),
+            Phase::Services => self.services(way, told),
+            Phase::Check | Phase::Begin | Phase::Commit | Phase::Pull => Ok(PhaseOutcome::default()),
         }
     }
 
-    fn apply(&self, way: &Way, batch: &Batch) -> Result<usize, Trouble> {
-        if !way.sweep.is_empty() {
-            batch::sweep(self.disk, &way.sweep, TAG)?;
-        }
+    pub(super) fn apply(&self, way: &Way, batch: &Batch) -> Result<PhaseOutcome, Trouble> {
+        let swept = match batch::sweep(self.disk, &way.sweep, TAG) {
+            Err(error) if way.direction == Direction::Forward => return Err(error.into()),
+            swept => swept.is_ok(),
+        };
         let Counts { written, removed, .. } = batch::apply(self.disk, batch, TAG)?;
-        Ok(written + removed)
+        // A temporary that cannot be removed keeps nothing from being as it was.
+        let leftovers = if swept { Vec::new() } else { batch::sweep_possible(self.disk, &way.sweep, TAG)? };
+        Ok(PhaseOutcome { changed: written + removed, leftovers, ..PhaseOutcome::default() })
     }
 
-    fn write(&self, way: &Way) -> Result<usize, Trouble> {
+    fn write(&self, way: &Way) -> Result<PhaseOutcome, Trouble> {
         let mut batch = way.draft.write.batch(&way.draft.directories);
         let mut _lock = None;
         // The way back from a lock that could not be had must not need that lock.
@@ -58,9 +64,14 @@ impl<D: Disk> Machine<'_, D> {
             _lock = self.password_lock()?;
             batch.writes.extend(self.shadow_write(way)?);
         }
-        let changed = self.apply(way, &batch)?;
-        batch::unmake(self.disk, &way.unmake, TAG)?;
-        Ok(changed)
+        let mut outcome = self.apply(way, &batch)?;
+        match batch::unmake(self.disk, &way.unmake, TAG) {
+            Err(_) if way.direction == Direction::Back => {
+                outcome.leftovers.extend(batch::unmake_possible(self.disk, &way.unmake, TAG)?);
+            }
+            unmade => unmade?,
+        }
+        Ok(outcome)
     }
 
     fn password_lock(&self) -> Result<Option<PasswordLock>, Trouble> {
@@ -131,36 +142,5 @@ impl<D: Disk> Machine<'_, D> {
         let day = password.day.unwrap_or_else(|| (self.surroundings.now)() / DAY);
         let changed = shadow.with_hash(&password.user, &hash, Some(day), &way.accounts);
         changed.map(Some).map_err(|source| Trouble::Password { user: password.user.clone(), source })
-    }
-
-    /// systemd makes links without making them durable, so that is done here.
-    fn units(&self, way: &Way) -> Result<usize, Trouble> {
-        let Some(manager) = &self.surroundings.manager else {
-            return self.apply(way, &way.draft.links.batch(&[]));
-        };
-        for enablement in &way.draft.enablement {
-            manager.set(&enablement.unit, enablement.wish)?;
-        }
-        if !way.draft.enablement.is_empty() {
-            let directory = RootPath::new("/etc/systemd/system").map_err(Trouble::path("/etc/systemd/system"))?;
-            self.disk.sync_filesystem(&directory).map_err(Trouble::disk("make durable", &directory))?;
-        }
-        if way.draft.reloads {
-            manager.daemon_reload()?;
-        }
-        Ok(way.draft.enablement.len())
-    }
-
-    fn services(&self, way: &Way) -> Result<usize, Trouble> {
-        let Some(manager) = &self.surroundings.manager else { return Ok(0) };
-        for step in &way.draft.services {
-            match step {
-                Step::DaemonReload => manager.daemon_reload()?,
-                Step::ReloadService { service } => manager.reload(service)?,
-                Step::RestartService { service } => manager.restart(service)?,
-                _ => {}
-            }
-        }
-        Ok(0)
     }
 }

@@ -90,6 +90,11 @@ pub trait Sysroot {
     /// What is there now. The backend is not known to it.
     fn read(&self) -> Result<OsState, OsError>;
 
+    /// Whether a deployment may be staged, told without reading the deployments; it is where that cannot be told.
+    fn may_be_staged(&self) -> bool {
+        true
+    }
+
     /// Stages the staged deployment, or the booted one where none is staged, anew with these kernel arguments.
     fn restage(&self, kargs: &[String]) -> Result<(), OsError>;
 

@@ -234,6 +234,16 @@ pub enum Trouble {
     /// systemd could not do it.
     #[error(transparent)]
     Manager(#[from] ManagerError),
+    /// A policy restarts or reloads a unit that there is not.
+    #[error(
+        "cannot restart or reload {service}: there is no such unit on this machine, and the change brings none; the policy for {policy} asks for it"
+    )]
+    NoSuchService {
+        /// The unit.
+        service: String,
+        /// The path, unit or `sshkey` that the policy is for.
+        policy: String,
+    },
     /// Certificates that were sent cannot be read.
     #[error(transparent)]
     Given(#[from] GivenError),
@@ -323,6 +333,7 @@ impl Trouble {
             | Self::Drifted { .. }
             | Self::Batch(BatchError::Refused { .. } | BatchError::TooMany { .. })
             | Self::Offline(_)
+            | Self::NoSuchService { .. }
             | Self::Given(_) => Class::Refusal,
             Self::Os(error) => error.class(),
             Self::Preflight(findings) => match preflight::verdict(findings) {

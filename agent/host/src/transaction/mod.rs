@@ -10,6 +10,7 @@ mod world;
 use std::sync::Arc;
 
 use ostler_core::desired::Desired;
+use ostler_core::disruption::Cause;
 use ostler_core::observed::Observed;
 use ostler_core::os::image::Pinned;
 use ostler_core::plan::{Plan, plan, undo};
@@ -19,7 +20,7 @@ use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose, Rejected};
 
 pub use error::Trouble;
-pub use world::{Entry, Interrupted, Journey, Snapshot, World};
+pub use world::{Entry, Interrupted, Journey, PhaseOutcome, Snapshot, World};
 
 /// Phases of a way to the new configuration.
 const FORWARD: &[Phase] = &[Phase::Stage, Phase::Preserve, Phase::Write, Phase::Tidy, Phase::Units, Phase::Services];
@@ -39,6 +40,7 @@ pub struct Proposal {
     steps: Vec<Step>,
     undo: Vec<Step>,
     restart_for: Vec<String>,
+    causes: Vec<Cause>,
 }
 
 /// Decides on a change to a target, which is refused if `expected` is not what this machine needs for it.
@@ -50,7 +52,7 @@ pub fn propose(
 ) -> Result<Option<Proposal>, Trouble> {
     let snapshot = settled(world)?;
     let desired = rules.desired(Arc::clone(&target.config))?;
-    let plan = plan(&observed(&snapshot), &desired)?;
+    let plan = plan(&observed(world, &snapshot), &desired)?;
     if plan.steps != expected {
         return Err(Trouble::PlanChanged { config: snapshot.current.config.name.clone() });
     }
@@ -62,16 +64,16 @@ pub fn propose_rollback(world: &impl World, rules: &Rules) -> Result<Option<Prop
     let snapshot = settled(world)?;
     let previous = world.previous()?.ok_or(Trouble::NoPrevious)?;
     let desired = rules.desired(Arc::clone(&previous.config))?;
-    let plan = undo(&observed(&snapshot), &desired)?;
+    let plan = undo(&observed(world, &snapshot), &desired)?;
     proposal(Purpose::Rollback, snapshot, previous, desired, plan)
 }
 
 /// A repair: steps that lead to where the machine should be already.
 pub fn propose_repair(snapshot: Snapshot, steps: Vec<Step>) -> Option<Proposal> {
     let current = snapshot.current;
-    let (undo, restart_for) = (Vec::new(), Vec::new());
+    let (undo, restart_for, causes) = (Vec::new(), Vec::new(), Vec::new());
     let (purpose, origin) = (Purpose::Repair, current.clone());
-    let proposal = Proposal { purpose, origin, next: current, undo, steps, restart_for };
+    let proposal = Proposal { purpose, origin, next: current, undo, steps, restart_for, causes };
     (!proposal.steps.is_empty()).then_some(proposal)
 }
 
@@ -87,12 +89,13 @@ pub fn settled(world: &impl World) -> Result<Snapshot, Trouble> {
     }
 }
 
-fn observed(snapshot: &Snapshot) -> Observed {
+fn observed(world: &impl World, snapshot: &Snapshot) -> Observed {
     Observed {
         current: Arc::clone(&snapshot.current.config),
         install_time: snapshot.install_time.as_ref().map(|recorded| Arc::clone(&recorded.config)),
         forced: snapshot.forced,
         behind: snapshot.behind.clone(),
+        os_units: world.os_units(&snapshot.current.config),
     }
 }
 
@@ -109,10 +112,13 @@ fn proposal(
     }
     let origin = snapshot.current;
     let back = Desired { target: Arc::clone(&origin.config), ..desired };
-    let undo = undo(&Observed::configured(Arc::clone(&next.config)), &back)
+    // What stood where the change puts a unit is put back as it was, so each of its units may be there afterwards too. One
+    // that is not is passed over by then.
+    let os_units = next.config.ignition.units.iter().map(|unit| unit.name.clone()).collect();
+    let undo = undo(&Observed { os_units, ..Observed::configured(Arc::clone(&next.config)) }, &back)
         .map_err(|source| Trouble::NoWayBack { config: origin.config.name.clone(), source: Box::new(source) })?;
-    let restart_for = plan.restart_for();
-    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps, restart_for }))
+    let (restart_for, causes) = (plan.restart_for(), plan.causes);
+    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps, restart_for, causes }))
 }
 
 impl Proposal {
@@ -122,6 +128,7 @@ impl Proposal {
             direction: Direction::Forward,
             steps: &self.steps,
             reverse: &self.undo,
+            causes: &self.causes,
             target: &self.next,
             leaving: &self.origin,
             done: &[],
@@ -174,9 +181,9 @@ fn begin<W: World>(world: &W, entry: Entry<'_, W::Way>) -> Result<(), Trouble> {
 
 /// Brings what was interrupted to one of its ends; `None` when nothing was.
 pub fn recover(world: &impl World, listener: Listener<'_>) -> Result<Option<Finished>, Trouble> {
-    let Some(interrupted) = world.observe()?.interrupted else {
+    let Some(interrupted) = world.interrupted()? else {
         // What is damaged of it is set aside now, rather than found when it is needed.
-        world.previous()?;
+        let _ = world.previous();
         return Ok(None);
     };
     match interrupted.open.direction {
@@ -270,6 +277,7 @@ fn travel_forward<W: World>(
         direction: Direction::Forward,
         steps: &open.steps,
         reverse: &open.undo,
+        causes: &[],
         target,
         leaving,
         done: &interrupted.done,
@@ -287,6 +295,7 @@ fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) 
         direction: Direction::Back,
         steps: &open.undo,
         reverse: &open.steps,
+        causes: &[],
         target,
         leaving: interrupted.next.as_ref().unwrap_or(target),
         done: &interrupted.done,
@@ -309,20 +318,21 @@ fn travel<W: World>(
         None => world.prepare(journey)?,
     };
     let phases = if direction == Direction::Forward { FORWARD } else { BACK };
-    let mut changed = 0;
+    let mut outcome = PhaseOutcome::default();
     for phase in phases.iter().filter(|phase| !journey.done.contains(phase)) {
         tell(listener, direction, *phase);
         let mut told = |line: &str| listener(Progress { direction, phase: *phase, subject: Some(line.to_owned()) });
-        changed += world.run(&way, *phase, &mut told)?;
-        let noted = world.save(Entry::Done(direction, *phase));
-        // A way back can be travelled again from its start, so a note for which there is no room is not missed.
-        if direction == Direction::Forward {
-            noted?;
+        let whole = outcome.add(world.run(&way, *phase, &mut told)?);
+        match direction {
+            Direction::Forward => world.save(Entry::Done(direction, *phase))?,
+            // What was passed over is tried again if this is cut off.
+            Direction::Back if !whole => {}
+            // A way back can be travelled again from its start, so a note for which there is no room is not missed.
+            Direction::Back => drop(world.save(Entry::Done(direction, *phase))),
         }
     }
     tell(listener, direction, Phase::Commit);
-    let mut finished = finished(world, open, &way, direction);
-    finished.changed = changed;
+    let mut finished = finished(world, open, &way, outcome);
     if world.awaits_reboot(&way)? {
         finished.reboot = true;
         finished.ending = Ending::AwaitsReboot { reason: open.reason.clone() };
@@ -339,9 +349,9 @@ fn travel<W: World>(
     Ok(finished)
 }
 
-fn finished<W: World>(world: &W, open: &Open, way: &W::Way, direction: Direction) -> Finished {
+fn finished<W: World>(world: &W, open: &Open, way: &W::Way, outcome: PhaseOutcome) -> Finished {
     let (left_out, reboot) = world.omissions(way);
-    let ending = match direction {
+    let ending = match open.direction {
         Direction::Forward => Ending::Applied,
         Direction::Back => Ending::Undone { reason: open.reason.clone().unwrap_or_default() },
     };
@@ -356,8 +366,10 @@ fn finished<W: World>(world: &W, open: &Open, way: &W::Way, direction: Direction
         // A change of the operating system that is at its end has been booted.
         reboot: reboot && (open.os.is_none() || open.boot.lasts(&world.boot())),
         left_out,
-        changed: 0,
+        changed: outcome.changed,
         boot_loader: None,
+        service_failures: outcome.service_failures,
+        leftovers: outcome.leftovers,
     }
 }
 

@@ -7,6 +7,9 @@ use crate::batch::BatchError;
 use crate::disk::{ForeignLink, disk_errors, is_full};
 use crate::journal::JournalError;
 
+const NO_SUCH_SERVICE: &str = "correct serviceName in the node disruption policy (oc edit machineconfiguration cluster), or \
+    add the unit to a MachineConfig";
+
 impl Trouble {
     /// What a person can do about it.
     pub fn remedy(&self) -> Option<String> {
@@ -48,6 +51,7 @@ impl Trouble {
             Self::Journal(JournalError::Busy { .. }) => "wait for the other ostler to end, then try again",
             Self::Manager(_) => "see what the unit says in the journal; nothing of this change is left behind",
             Self::Batch(BatchError::Refused { why, .. }) => why.remedy(),
+            Self::NoSuchService { .. } => NO_SUCH_SERVICE,
             Self::Batch(_) | Self::Disk { .. } | Self::Journal(_) | Self::Accounts(_) | Self::Originals(_) => {
                 "look at the disk: full, read-only or failing? Then try again"
             }

@@ -1,11 +1,15 @@
 //! The seam between a transaction and the machine it runs on: what is asked of a machine, and what it tells.
 
+use std::collections::BTreeSet;
+
+use ostler_core::disruption::Cause;
+use ostler_core::machine_config::MachineConfig;
 use ostler_core::os::behind::Behind;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::goal::OsChange;
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
-use ostler_core::transaction::{Direction, Finished, Open, Phase, Purpose, Rejected, Trial};
+use ostler_core::transaction::{Direction, Finished, Open, Phase, Purpose, Rejected, ServiceFailure, Trial};
 
 use super::Trouble;
 use crate::os::Told;
@@ -18,8 +22,14 @@ pub trait World {
     /// What the machine is in.
     fn observe(&self) -> Result<Snapshot, Trouble>;
 
+    /// The transaction that is open. Nothing else of the machine is asked: whether one is can be told where the rest cannot.
+    fn interrupted(&self) -> Result<Option<Interrupted>, Trouble>;
+
     /// The configuration before the current one, for the few who ask: a large one takes its time to read.
     fn previous(&self) -> Result<Option<Recorded>, Trouble>;
+
+    /// Units of a configuration that are there without it too.
+    fn os_units(&self, config: &MachineConfig) -> BTreeSet<String>;
 
     /// Checks a journey as far as that can be done without changing anything.
     fn prepare(&self, journey: &Journey<'_>) -> Result<Self::Way, Trouble>;
@@ -27,9 +37,9 @@ pub trait World {
     /// Makes a record durable.
     fn save(&self, entry: Entry<'_, Self::Way>) -> Result<(), Trouble>;
 
-    /// Makes one phase happen; gives how many things it changed. Doing it again, whatever interrupted it, ends the same.
-    /// What takes its time is told on the way.
-    fn run(&self, way: &Self::Way, phase: Phase, told: Told<'_>) -> Result<usize, Trouble>;
+    /// Runs one phase. Doing it again, whatever interrupted it, ends the same. What takes its time is told on the way.
+    /// On the way back a unit that does not do its part is no error: it is in the outcome.
+    fn run(&self, way: &Self::Way, phase: Phase, told: Told<'_>) -> Result<PhaseOutcome, Trouble>;
 
     /// What the way leaves out on this kind of machine, and whether the machine has to restart.
     fn omissions(&self, way: &Self::Way) -> (Vec<Step>, bool);
@@ -46,6 +56,37 @@ pub trait World {
 
     /// This boot of the machine.
     fn boot(&self) -> BootMark;
+}
+
+/// The result of a phase.
+#[derive(Clone, Debug, Default)]
+pub struct PhaseOutcome {
+    /// How many files, links and directories changed.
+    pub changed: usize,
+    /// What failed on the way back and was passed over.
+    pub service_failures: Vec<ServiceFailure>,
+    /// Temporary files and directories that the way back could not remove.
+    pub leftovers: Vec<String>,
+}
+
+impl PhaseOutcome {
+    /// Of a phase that changed this many things, with nothing passed over.
+    pub fn changed(changed: usize) -> Self {
+        Self { changed, ..Self::default() }
+    }
+
+    const fn is_whole(&self) -> bool {
+        self.service_failures.is_empty() && self.leftovers.is_empty()
+    }
+
+    /// Takes another phase's result in.
+    pub(super) fn add(&mut self, other: Self) -> bool {
+        let whole = other.is_whole();
+        self.changed += other.changed;
+        self.service_failures.extend(other.service_failures);
+        self.leftovers.extend(other.leftovers);
+        whole
+    }
 }
 
 /// What a machine is in.
@@ -91,6 +132,8 @@ pub struct Journey<'a> {
     pub steps: &'a [Step],
     /// The steps of the other one.
     pub reverse: &'a [Step],
+    /// Which change causes which action, on a way that has not begun.
+    pub causes: &'a [Cause],
     /// The configuration this direction leads to.
     pub target: &'a Recorded,
     /// The configuration it comes from.

@@ -28,6 +28,7 @@ impl Notice {
             | Self::PrefetchFailed { .. }
             | Self::CredentialsAwaited { .. }
             | Self::ConfigDoubtful { .. }
+            | Self::ServiceFailed { .. }
             | Self::RivalFound { .. } => Weight::Warning,
             Self::Refused { .. }
             | Self::GivenUp { .. }
@@ -50,6 +51,8 @@ impl Notice {
             Self::Applied { reboot: false, .. } => Some((Normal, "SkipReboot")),
             Self::ServiceTold { restarted: false, .. } => Some((Normal, "ServiceReload")),
             Self::ServiceTold { restarted: true, .. } => Some((Normal, "ServiceRestart")),
+            Self::ServiceFailed { reload: true, .. } => Some((Warning, "FailedServiceReload")),
+            Self::ServiceFailed { reload: false, .. } => Some((Warning, "FailedServiceRestart")),
             Self::Restarting { .. } => Some((Normal, "Reboot")),
             Self::GivenUp { .. } => Some((Warning, "UpdateRolledBack")),
             Self::Failed { .. } => Some((Warning, "UpdateFailed")),
@@ -81,6 +84,7 @@ impl Notice {
             | Self::Proven { config }
             | Self::GivenUp { config, .. }
             | Self::Failed { config, .. }
+            | Self::ServiceFailed { config, .. }
             | Self::Recovered { config, .. }
             | Self::BaseKept { config }
             | Self::DriftWatched { config }
@@ -156,6 +160,9 @@ impl Notice {
             }
             Self::GivenUp { config, reason } => format!("{config} has not proven itself and is left: {reason}"),
             Self::Failed { config, reason } => format!("the update to {config} failed and was taken back: {reason}"),
+            Self::ServiceFailed { failure, .. } => {
+                format!("the old configuration is back, but one service is not: {failure}")
+            }
             Self::Retrying { reason, attempt, seconds } => {
                 format!("{reason}; tried {attempt} times, again in {seconds} seconds")
             }

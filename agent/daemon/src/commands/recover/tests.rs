@@ -34,9 +34,26 @@ fn what_was_interrupted_is_finished_or_undone_without_a_question() {
 }
 
 #[test]
-fn every_failure_has_its_exit_code_and_silence_leaves_the_machine_unsettled() {
-    for (class, unchanged, outcome) in FAILURES {
-        assert_eq!(run(SCRIPT, Some(Reply::Failed(failure(class, unchanged)))).outcome, outcome);
+fn every_failure_and_silence_leave_the_machine_unsettled() {
+    for (class, unchanged, _) in FAILURES {
+        assert_eq!(run(SCRIPT, Some(Reply::Failed(failure(class, unchanged)))).outcome, Outcome::Unsettled);
     }
     assert_eq!(run(SCRIPT, None).outcome, Outcome::Unsettled);
+}
+
+#[test]
+fn a_transaction_that_waits_for_the_restart_is_still_open() {
+    for reason in [None, Some("it did not boot".to_owned())] {
+        let waits = Finished { ending: Ending::AwaitsReboot { reason }, reboot: true, ..finished(Purpose::Update) };
+        assert_eq!(run(SCRIPT, Some(Reply::Finished(waits))).outcome, Outcome::Unsettled);
+    }
+}
+
+#[test]
+fn an_applier_that_cannot_be_reached_leaves_unknown_whether_a_transaction_is_open() {
+    let options = RecoverOptions { machine: MachineOptions::default() };
+    let open = |_: Option<&Path>| -> Result<&'static mut Scripted> { Err(anyhow::anyhow!("no such socket")) };
+    let played = play(SCRIPT, |console| recover(&options, console, open));
+    assert_eq!(played.outcome, Outcome::Unsettled);
+    assert!(played.stderr.contains("cannot tell whether a transaction is open"), "{}", played.stderr);
 }

@@ -81,6 +81,8 @@ impl Double {
             left_out: Vec::new(),
             changed: only.len(),
             boot_loader: None,
+            service_failures: Vec::new(),
+            leftovers: Vec::new(),
         })
     }
 
@@ -104,6 +106,7 @@ fn observation() -> Observation {
         interrupted: false,
         awaiting: None,
         behind: None,
+        os_units: Default::default(),
     }
 }
 

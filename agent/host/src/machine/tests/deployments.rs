@@ -3,6 +3,7 @@
 mod fake;
 mod first_boot;
 mod handover;
+mod lasting;
 mod nics;
 mod proof;
 mod soft;

@@ -6,16 +6,18 @@ use std::rc::Rc;
 use ostler_core::transaction::Ending;
 
 use super::*;
-use crate::machine::{Manager, ManagerError};
+use crate::machine::{Manager, ManagerError, Presence};
 use crate::systemd::offline::Wish;
 
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/new.service";
 
-/// What a manager was asked, and what it cannot do, once.
+/// What a manager was asked, what it cannot do, once or ever, and how units stand that are not active.
 #[derive(Clone, Default)]
 pub(super) struct Asked {
     calls: Rc<RefCell<Vec<String>>>,
     broken: Rc<RefCell<Vec<&'static str>>>,
+    lasting: &'static [&'static str],
+    presence: &'static [(&'static str, Presence)],
 }
 
 impl Asked {
@@ -27,8 +29,11 @@ impl Asked {
         let mut broken = self.broken.borrow_mut();
         let fails = broken.iter().position(|name| *name == call);
         self.calls.borrow_mut().push(call.clone());
-        let Some(index) = fails else { return Ok(()) };
-        broken.remove(index);
+        match fails {
+            Some(index) => drop(broken.remove(index)),
+            None if self.lasting.contains(&call.as_str()) => {}
+            None => return Ok(()),
+        }
         Err(ManagerError { action: "do", unit: call, transient: false, source: "broken".into() })
     }
 }
@@ -52,6 +57,11 @@ impl Manager for Asked {
 
     fn state(&self, _unit: &str) -> Result<Option<String>, ManagerError> {
         Ok(None)
+    }
+
+    fn presence(&self, unit: &str) -> Result<Presence, ManagerError> {
+        let known = self.presence.iter().find(|(name, _)| *name == unit);
+        Ok(known.map_or(Presence::Active, |(_, presence)| *presence))
     }
 
     fn is_booting(&self) -> Result<bool, ManagerError> {
@@ -105,17 +115,55 @@ fn services_that_were_not_told_of_a_change_are_not_told_of_its_end() {
 }
 
 #[test]
-fn a_change_is_ended_by_links_where_the_manager_is_gone() {
-    for (broken, applied) in [
-        (&["Enable new.service", "Preset new.service"][..], false),
-        (&["restart app.service", "Preset new.service"], false),
+fn an_undo_ends_whatever_services_and_units_do_and_records_what_failed() {
+    for (lasting, failed) in [
+        (&["restart app.service"][..], &["do restart app.service"][..]),
+        (&["restart app.service", "daemon-reload"], &["do daemon-reload"]),
+        (&["Enable new.service", "Preset new.service"], &[]),
+        (&["restart app.service", "Preset new.service"], &["do restart app.service"]),
     ] {
-        let (disk, manager) = (fresh(), Asked::breaks(broken));
+        let (disk, manager) = (fresh(), Asked { lasting, ..Asked::default() });
         let before = tree(&disk);
-        assert!(matches!(change(&disk, &manager), Err(Trouble::Unsettled { .. })));
-        let finished = transaction::recover(&running(&disk, None), &mut |_| {}).unwrap().unwrap();
-        assert_eq!((finished.ending == Ending::Applied, finished.reboot), (applied, true), "{finished:?}");
-        assert!(!tree(&disk).contains_key(LINK));
-        assert_eq!(tree(&disk), before);
+        let finished = change(&disk, &manager).unwrap();
+        assert!(matches!(finished.ending, Ending::Undone { .. }), "{finished:?}");
+        let found: Vec<_> =
+            finished.service_failures.iter().map(|one| format!("{} {}", one.action, one.unit)).collect();
+        assert_eq!(found, failed, "{lasting:?}");
+        assert_eq!(tree(&disk), before, "{lasting:?}");
+        assert_eq!(status(&disk).last.unwrap().service_failures, finished.service_failures);
+        assert!(recover(&disk).unwrap().is_none(), "{lasting:?}");
+    }
+}
+
+#[test]
+fn a_service_that_is_not_there_to_be_told_is_passed_over() {
+    for (presence, told) in [
+        (Presence::Active, &["restart app.service"][..]),
+        (Presence::Inactive, &["restart app.service"]),
+        (Presence::Masked, &[]),
+    ] {
+        let presence = match presence {
+            Presence::Active => &[("app.service", Presence::Active)],
+            Presence::Inactive => &[("app.service", Presence::Inactive)],
+            _ => &[("app.service", Presence::Masked)],
+        };
+        let (disk, manager) = (fresh(), Asked { presence, ..Asked::default() });
+        assert_eq!(change(&disk, &manager).unwrap().ending, Ending::Applied);
+        assert_eq!(manager.calls.borrow()[2..], *told, "{presence:?}");
+    }
+}
+
+#[test]
+fn a_change_is_ended_by_links_where_the_manager_is_gone() {
+    let (disk, manager) = (fresh(), Asked::breaks(&["restart app.service"]));
+    let before = tree(&disk);
+    disk.remember();
+    change(&disk, &manager).unwrap();
+    for found in disk.history() {
+        let Some(finished) = transaction::recover(&running(&found, None), &mut |_| {}).unwrap() else { continue };
+        if finished.ending != Ending::Applied {
+            assert_eq!(tree(&found), before);
+            assert!(finished.reboot && !tree(&found).contains_key(LINK), "{finished:?}");
+        }
     }
 }

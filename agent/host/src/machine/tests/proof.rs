@@ -47,6 +47,8 @@ fn ended(purpose: Purpose, ending: Ending, boot: &str) -> (Open, Finished) {
         left_out,
         changed: 0,
         boot_loader: None,
+        service_failures: Vec::new(),
+        leftovers: Vec::new(),
     };
     (open, finished)
 }

@@ -149,6 +149,13 @@ impl Bus {
         self.runtime.block_on(self.attempt("ask for the state", &units).bounded(answer))
     }
 
+    /// How the unit was loaded, such as `loaded`, `masked` or `not-found`, and whether it is active, in systemd's words.
+    pub fn load_state(&self, unit: &str) -> Result<(String, String), BusError> {
+        let units = [unit];
+        let answer = wire::load_state(&self.connection, unit);
+        self.runtime.block_on(self.attempt("look up", &units).bounded(answer))
+    }
+
     /// `running`, `degraded`, `starting` and so on, of the whole machine.
     pub fn system_state(&self) -> Result<String, BusError> {
         let answer = wire::system_state(&self.connection);

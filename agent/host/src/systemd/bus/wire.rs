@@ -111,6 +111,13 @@ pub(super) async fn unit_state(connection: &Connection, unit: &str) -> zbus::Res
     Ok(UnitState { active, sub, result })
 }
 
+/// `LoadState` and `ActiveState` of a unit, which is loaded if it is not.
+pub(super) async fn load_state(connection: &Connection, unit: &str) -> zbus::Result<(String, String)> {
+    let path: OwnedObjectPath = manager(connection, "LoadUnit", &(unit,)).await?;
+    let general = proxy(connection, path.as_str(), UNIT).await?;
+    Ok((general.get_property("LoadState").await?, general.get_property("ActiveState").await?))
+}
+
 /// The interface of a unit's own type.
 fn interface(unit: &str) -> Option<String> {
     let mut kind = unit.rsplit_once('.')?.1.chars();

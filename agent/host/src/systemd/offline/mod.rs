@@ -159,6 +159,11 @@ fn of(unit: &Option<String>) -> String {
     unit.as_ref().map(|unit| format!(" ([Install] section of {unit})")).unwrap_or_default()
 }
 
+/// Whether the text of a unit gives it this other name when it is enabled.
+pub fn has_alias(text: &str, name: &str) -> bool {
+    install::Install::parse(text).alias.iter().any(|alias| alias == name)
+}
+
 impl OfflineError {
     fn read(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();

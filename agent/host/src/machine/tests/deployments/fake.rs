@@ -27,6 +27,8 @@ pub(super) struct Deployments<'d> {
     pub(super) disk: &'d MemoryDisk,
     /// Texts of errors that the backend gives, one for each order.
     pub(super) broken: RefCell<Vec<&'static str>>,
+    /// Whether the deployments can be read, asked before each reading.
+    pub(super) readable: Box<dyn Fn() -> bool + 'd>,
     /// What is found before a change.
     pub(super) findings: Vec<Finding>,
 }
@@ -41,7 +43,7 @@ fn disk_error(error: std::io::Error) -> OsError {
 
 impl<'d> Deployments<'d> {
     pub(super) fn of(disk: &'d MemoryDisk) -> Self {
-        Self { disk, broken: RefCell::default(), findings: Vec::new() }
+        Self { disk, broken: RefCell::default(), readable: Box::new(|| true), findings: Vec::new() }
     }
 
     fn load<T: for<'a> Deserialize<'a> + Default>(&self, at: &str) -> Result<Option<T>, OsError> {
@@ -71,6 +73,9 @@ impl<'d> Deployments<'d> {
 
 impl Sysroot for Deployments<'_> {
     fn read(&self) -> Result<OsState, OsError> {
+        if !(self.readable)() {
+            return Err(disk_error(std::io::Error::other("libostree failed")));
+        }
         let loader: Loader = self.load(STATE)?.unwrap_or_default();
         let staged: Option<Installed> = self.load(STAGED)?;
         let rollback = loader.deployments.iter().find(|other| **other != loader.booted).cloned();
@@ -81,6 +86,10 @@ impl Sysroot for Deployments<'_> {
             rollback,
             ..OsState::default()
         })
+    }
+
+    fn may_be_staged(&self) -> bool {
+        self.disk.stat(&path(STAGED)).map_or(true, |stat| stat.is_some())
     }
 
     fn restage(&self, kargs: &[String]) -> Result<(), OsError> {
