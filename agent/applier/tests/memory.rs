@@ -33,6 +33,8 @@ impl Applier {
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_ostler-applier"));
         command.arg("--stdio").arg("--root").arg(root.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // As the unit does.
+        command.env("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=1048576");
         let mut program = command.spawn().unwrap();
         let mut streams = Streams(&mut program);
         greet(&mut streams);
@@ -59,9 +61,10 @@ impl Applier {
                 answer => break answer,
             }
         };
+        let most = memory(id, "VmHWM").unwrap_or_default();
         drop(self.program.stdin.take());
         self.program.wait().unwrap();
-        (answer, watched.join().unwrap().saturating_sub(before))
+        (answer, watched.join().unwrap().max(most).saturating_sub(before))
     }
 }
 

@@ -66,8 +66,14 @@ impl Version {
 fn raise<T: Serialize + DeserializeOwned>(config: Value) -> Result<v3_6::Config, Malformed> {
     let unplaced = |error: serde_json::Error| Malformed::new("", &error.to_string());
     match T::deserialize(&config) {
-        // As text, which takes a fraction of what a tree of values would.
-        Ok(known) => serde_json::to_vec(&known).and_then(|text| serde_json::from_slice(&text)).map_err(unplaced),
+        // As text, which takes a fraction of what a tree of values would. Each form goes before the next one is made: all of
+        // them have the contents of every file.
+        Ok(known) => {
+            drop(config);
+            let text = serde_json::to_vec(&known).map_err(unplaced)?;
+            drop(known);
+            serde_json::from_slice(&text).map_err(unplaced)
+        }
         Err(error) => Err(malformed::read::<v3_6::Config>(config).err().unwrap_or_else(|| unplaced(error))),
     }
 }
