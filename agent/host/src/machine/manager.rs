@@ -43,7 +43,7 @@ pub enum Presence {
 
 /// Why the service manager did not do it.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {unit}")]
+#[error("systemd could not {action} {unit}")]
 pub struct ManagerError {
     /// What was asked, as systemctl calls it.
     pub action: &'static str,
