@@ -102,8 +102,8 @@ fn is_asked_by_its_own(packaged: &Packaged) {
     let socket = packaged.node.machine.run("stat", &["--format=%a %U %G", "/run/ostler/applier.sock"]);
     assert_eq!(socket, "660 root ostler\n");
     let status = ["/usr/bin/ostler", "status"];
-    packaged.as_user("ostler", "ostler", &status).exits(0).says("in the desired configuration");
-    packaged.as_user("root", "root", &status).exits(0).says("in the desired configuration");
+    packaged.as_user("ostler", "ostler", &status).exits(0).says("Up to date");
+    packaged.as_user("root", "root", &status).exits(0).says("Up to date");
     packaged.as_user("core", "core", &status).exits(1).says("not allowed to use the applier");
     // Whoever gets as far as the socket is asked for by the kernel's word.
     packaged.as_user("core", "ostler", &status).exits(1).says("user 1000 may not use the applier");
