@@ -139,6 +139,74 @@ fn a_hold_is_honoured_and_says_why() {
 }
 
 #[test]
+fn a_rollback_without_an_agent_is_not_reverted_by_one_that_starts_later() {
+    let node = Node::new();
+    node.want("rendered-1", QUIET, "one");
+    assert_eq!(node.once().code, Some(0));
+    node.want("rendered-2", QUIET, "two");
+    assert_eq!((node.once().code, node.text(QUIET).as_deref()), (Some(0), Some("two")));
+    let answer = node.sandbox.ostler(&["rollback", "--yes"]);
+    assert_eq!((answer.code, node.text(QUIET).as_deref()), (Some(0), Some("one")), "{answer}");
+    assert!(answer.stdout.contains("ostler rollback --release"), "{answer}");
+    for _ in 0..2 {
+        let answer = node.once();
+        assert_eq!((answer.code, node.text(QUIET).as_deref()), (Some(4), Some("one")), "{answer}");
+        assert!(answer.stderr.contains("rolled back from rendered-2 to rendered-1"), "{answer}");
+    }
+    assert_eq!(node.condition("Updated")["status"], "False");
+    let status = node.sandbox.ostler(&["status", "-o", "json"]).json();
+    assert_eq!((&status["rollbackHold"]["from"], &status["config"]), (&json!("rendered-2"), &json!("rendered-1")));
+    assert_eq!(node.sandbox.ostler(&["rollback", "--release"]).code, Some(0));
+    assert_eq!((node.once().code, node.text(QUIET).as_deref()), (Some(0), Some("two")));
+}
+
+#[test]
+fn another_configuration_releases_a_rollback() {
+    let node = Node::new();
+    for (name, text) in [("rendered-1", "one"), ("rendered-2", "two")] {
+        node.want(name, QUIET, text);
+        assert_eq!(node.once().code, Some(0));
+    }
+    assert_eq!(node.sandbox.ostler(&["rollback", "--yes"]).code, Some(0));
+    node.want("rendered-3", QUIET, "three");
+    assert_eq!((node.once().code, node.text(QUIET).as_deref()), (Some(0), Some("three")));
+    let status = node.sandbox.ostler(&["status", "-o", "json"]).json();
+    assert_eq!(status["rollbackHold"], Value::Null, "{status}");
+}
+
+#[test]
+fn an_agent_that_runs_makes_the_rollback_and_holds_it_until_it_is_released() {
+    let node = Node::new();
+    for (name, text) in [("rendered-1", "one"), ("rendered-2", "two")] {
+        node.want(name, QUIET, text);
+        assert_eq!(node.once().code, Some(0));
+    }
+    let desired = node.desired.to_str().unwrap();
+    let words = ["daemon", "--standalone", desired, "--node-name", "alone", "--metrics", "none"];
+    let mut agent = node.sandbox.start(&words);
+    let phase = || {
+        let status = node.sandbox.ostler(&["status", "-o", "json"]).json();
+        status["daemon"]["phase"].as_str().unwrap_or_default().to_owned()
+    };
+    sandbox::until("the agent is at rest", || phase() == "settled");
+    let answer = node.sandbox.ostler(&["rollback", "--yes", "-o", "json"]);
+    assert_eq!((answer.code, &answer.json()["result"]), (Some(0), &json!("requested")), "{answer}");
+    sandbox::until("the agent rolls back and holds", || phase() == "held");
+    assert_eq!(node.text(QUIET).as_deref(), Some("one"));
+    // What is said again is no new wish.
+    node.want("rendered-2", QUIET, "two");
+    agent.terminate();
+    assert_eq!(agent.end().code, Some(0));
+    let mut agent = node.sandbox.start(&words);
+    sandbox::until("an agent that starts again holds", || phase() == "held");
+    assert_eq!(node.text(QUIET).as_deref(), Some("one"));
+    assert_eq!(node.sandbox.ostler(&["rollback", "--release"]).code, Some(0));
+    sandbox::until("the agent updates again", || node.text(QUIET).as_deref() == Some("two"));
+    agent.terminate();
+    assert_eq!(agent.end().code, Some(0));
+}
+
+#[test]
 fn a_file_that_is_no_configuration_is_trouble_and_not_the_end() {
     let node = Node::new();
     node.want("rendered-1", QUIET, "one");

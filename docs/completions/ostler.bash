@@ -465,7 +465,7 @@ _ostler() {
             return 0
             ;;
         ostler__subcmd__rollback)
-            opts="-y -o -h --dry-run --yes --overrides --policy --first-boot --root --output --help"
+            opts="-y -o -h --release --dry-run --yes --overrides --policy --first-boot --root --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

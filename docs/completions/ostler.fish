@@ -32,7 +32,7 @@ complete -c ostler -n "__fish_ostler_needs_command" -f -a "daemon" -d 'Look afte
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "firstboot" -d 'Complete the first boot of this machine: bring it into the operating system of its configuration, and restart'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
-complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one, and stay there until released'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "reboot" -d 'Restart the machine so that what waits for it takes effect'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "bootloader" -d 'Look at the boot loader, bring it up to date, or let bootupd take it over'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "status" -d 'Say which configuration the machine is in, and whether something is unfinished'
@@ -104,6 +104,7 @@ complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l policy -d 'No
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l release -d 'Release the hold that an earlier rollback left: the agent updates the machine to the desired configuration again'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l dry-run -d 'Check everything that can be checked, and change nothing'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -s y -l yes -d 'Do not ask before changing the machine'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l first-boot -d 'Decide as at first boot, by a fixed table; a policy has no say then'

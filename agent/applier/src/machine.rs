@@ -98,9 +98,11 @@ impl Machine {
             | Request::Rollback { check: true, .. } => {
                 World::look(disk, self.surroundings(disk, Need::ServicesIfThere)?)?
             }
-            Request::Confirm | Request::KeepBase { .. } | Request::FirstBoot { .. } => {
-                World::open(disk, self.surroundings(disk, Need::Files)?)?
-            }
+            Request::Confirm
+            | Request::KeepBase { .. }
+            | Request::FirstBoot { .. }
+            | Request::HoldRollback { .. }
+            | Request::ReleaseRollback => World::open(disk, self.surroundings(disk, Need::Files)?)?,
             Request::Recover => World::open(disk, self.surroundings(disk, Need::ServicesIfThere)?)?,
             _ => World::open(disk, self.surroundings(disk, Need::Services)?)?,
         })
@@ -128,12 +130,18 @@ impl Machine {
             Request::Check(change) => checked(&world, propose(&world, change)?)?,
             Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
             Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
+            // Both the command and an agent may have been asked to make it.
+            Request::Rollback { check: false, .. } if world.is_rolled_back()? => Reply::Nothing,
             Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
             Request::Recover => self.recover(&world, disk, progress)?,
             Request::Withdraw => {
                 let withdrawn = transaction::withdraw(&world, "it was taken back before the restart", progress)?;
                 withdrawn.map_or(Reply::Nothing, Reply::Finished)
             }
+            Request::HoldRollback { desired } => {
+                world.hold_rollback(desired)?.map_or(Reply::Nothing, Reply::RollbackHold)
+            }
+            Request::ReleaseRollback => world.release_rollback()?.map_or(Reply::Nothing, Reply::RollbackHold),
             Request::FirstBoot { stage } => {
                 world.first_boot(stage)?;
                 Reply::Nothing

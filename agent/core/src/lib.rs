@@ -49,6 +49,7 @@ pub mod refusal;
 pub mod registries;
 pub mod reserved;
 pub mod rival;
+pub mod rollback;
 pub mod root_path;
 pub mod secret;
 pub mod sensitivity;

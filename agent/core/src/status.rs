@@ -8,6 +8,7 @@ use crate::os::behind::Behind;
 use crate::os::boot_mark::BootMark;
 use crate::os::state::OsState;
 use crate::rival::Rival;
+use crate::rollback::RollbackHold;
 use crate::transaction::{Finished, Open, OrderedRestart, OwedRestart, Phase, Rejected, Trial};
 
 /// The state of one machine, or of one root directory.
@@ -46,6 +47,9 @@ pub struct Status {
     pub trial: Option<Trial>,
     /// Configurations that were given up here, the latest first.
     pub rejected: Vec<Rejected>,
+    /// The rollback that a person asked for and that is not released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_hold: Option<RollbackHold>,
     /// Records that were found damaged, with what is wrong.
     pub damaged: Vec<String>,
     /// The deployments of its operating system.

@@ -42,7 +42,11 @@ pub enum Command {
     /// Finish or undo a transaction that was interrupted
     #[command(after_help = RECOVER_EXIT)]
     Recover(RecoverOptions),
-    /// Go back to the configuration before the current one
+    /// Go back to the configuration before the current one, and stay there until released
+    ///
+    /// The machine is held there: the agent does not update it to the configuration that was left until "ostler rollback
+    /// --release", or until another configuration is desired or applied. Where the agent runs, it makes the rollback, with
+    /// the drain, the policies and the restart of an update, and --policy does not count.
     #[command(after_help = ROLLBACK_EXIT)]
     Rollback(RollbackOptions),
     /// Restart the machine so that what waits for it takes effect
@@ -246,6 +250,9 @@ pub struct RecoverOptions {
 /// `ostler rollback`.
 #[derive(Debug, Args)]
 pub struct RollbackOptions {
+    /// Release the hold that an earlier rollback left: the agent updates the machine to the desired configuration again
+    #[arg(long, conflicts_with = "dry_run")]
+    pub release: bool,
     /// Whether, and whether to ask.
     #[command(flatten)]
     pub consent: ConsentOptions,

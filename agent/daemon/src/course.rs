@@ -14,6 +14,8 @@ pub enum Course {
     Checked(Forecast),
     /// A person was asked and did not agree.
     Declined,
+    /// The agent that runs on the machine was asked to make it.
+    Delegated,
     /// A transaction ran to one of its two ends.
     Finished(Finished),
     /// It could not be done.

@@ -19,7 +19,7 @@ use clap::Parser;
 
 use applier::Connection;
 use cli::{Cli, Command};
-use commands::{Console, Heard, Outcome};
+use commands::{Console, Heard, LocalAgent, Outcome};
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
@@ -35,7 +35,8 @@ fn main() -> ExitCode {
             commands::recover(&options, &mut Console::standard(options.machine.output), Connection::open)
         }
         Command::Rollback(options) => {
-            commands::rollback(&options, &mut Console::standard(options.machine.output), Connection::open)
+            let agent = LocalAgent::of(options.machine.root.as_deref());
+            commands::rollback(&options, &mut Console::standard(options.machine.output), Connection::open, &agent)
         }
         Command::Reboot(options) => {
             commands::reboot(&options, &mut Console::standard(options.output), Connection::open)

@@ -11,6 +11,7 @@ use super::reboot_policy::RebootPolicy;
 use super::situation::{DrainRequest, Phase, Trouble, TroubleKind, Update};
 use super::view::{ConfigRef, NodeView};
 use crate::rival::Rival;
+use crate::rollback::RollbackHold;
 use crate::status::Status;
 use crate::transaction::{Direction, Open, OwedRestart, Purpose};
 
@@ -117,6 +118,11 @@ pub enum Wait {
         /// Their words.
         reason: String,
     },
+    /// Somebody to release the hold that a rollback left.
+    RollbackRelease {
+        /// The hold.
+        hold: RollbackHold,
+    },
     /// The drain controller.
     Controller {
         /// What it was asked for.
@@ -156,7 +162,13 @@ impl Facts<'_> {
     }
 
     fn is_wanted(&self, config: &str) -> bool {
-        self.node.desired().is_none_or(|desired| desired.config == config)
+        let left = self.rollback_hold().is_some_and(|hold| hold.from == config);
+        !left && self.node.desired().is_none_or(|desired| desired.config == config)
+    }
+
+    /// The rollback that a person asked for, as far as it is about the desired configuration.
+    fn rollback_hold(&self) -> Option<&RollbackHold> {
+        rollback_hold(self.node, self.machine)
     }
 
     fn restart_causes(&self) -> Vec<String> {
@@ -196,9 +208,9 @@ fn decide_alone(facts: &Facts<'_>) -> Decision {
     let begun = unfinished(facts).or_else(|| on_trial(facts)).or_else(|| inherited(facts));
     begun.unwrap_or_else(|| match facts.node.desired() {
         None => at_rest(facts, Wait::Target),
-        Some(desired) if facts.is_in_place(&desired) => in_place(facts),
+        Some(desired) if facts.is_in_place(&desired) && facts.is_wanted(&desired.config) => in_place(facts),
         Some(desired) => {
-            let decision = update(facts, desired);
+            let decision = rolled_back(facts).unwrap_or_else(|| update(facts, desired));
             if facts.machine.awaits_restart() && is_standstill(&decision.next) {
                 instead(facts, decision)
             } else {
@@ -215,7 +227,7 @@ fn instead(facts: &Facts<'_>, decision: Decision) -> Decision {
 }
 
 const fn is_standstill(next: &Next) -> bool {
-    matches!(next, Next::Wait(Wait::Help | Wait::Release { .. } | Wait::Chance { .. }))
+    matches!(next, Next::Wait(Wait::Help | Wait::Release { .. } | Wait::RollbackRelease { .. } | Wait::Chance { .. }))
 }
 
 const fn going(next: Next, phase: Phase) -> Decision {
@@ -324,29 +336,72 @@ fn stuck(facts: &Facts<'_>, phase: Phase, trouble: Trouble) -> Decision {
     Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain: uncordon(facts) }
 }
 
+/// What a node is to reach, and whether that is a rollback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The configuration.
+    pub config: ConfigRef,
+    /// Whether it is the one before the current one, because a person asked for that.
+    pub rollback: bool,
+}
+
+/// The desired configuration, or the one before it while a person's rollback has yet to be made.
+pub fn target(node: &NodeView, machine: &Status) -> Option<Target> {
+    let desired = node.desired()?;
+    let pending = rollback_hold(node, machine).filter(|hold| hold.is_pending(machine.config.as_deref()));
+    Some(match pending {
+        Some(hold) => Target { config: ConfigRef::new(&hold.to), rollback: true },
+        None => Target { config: desired, rollback: false },
+    })
+}
+
+fn rollback_hold<'a>(node: &NodeView, machine: &'a Status) -> Option<&'a RollbackHold> {
+    let desired = node.desired()?;
+    machine.rollback_hold.as_ref().filter(|hold| hold.applies_to(&desired.config))
+}
+
+/// A rollback takes the way of an update; neither a rejection nor a hold before the next update stops it.
+fn rolled_back(facts: &Facts<'_>) -> Option<Decision> {
+    let hold = facts.rollback_hold()?;
+    let config = facts.machine.config.as_deref();
+    if hold.is_reached(config) {
+        let next = Next::Wait(Wait::RollbackRelease { hold: hold.clone() });
+        return Some(Decision { drain: uncordon(facts), ..going(next, Phase::Held) });
+    }
+    hold.is_pending(config).then(|| evaluated(facts, |update| drained(facts, update, ConfigRef::new(&hold.to))))
+}
+
 fn update(facts: &Facts<'_>, desired: ConfigRef) -> Decision {
     if let Some(trouble) = facts.rejection(&desired) {
         return stuck(facts, Phase::Considering, trouble);
     }
+    evaluated(facts, |update| prepared(facts, update, desired))
+}
+
+fn evaluated(facts: &Facts<'_>, ready: impl FnOnce(&Update) -> Decision) -> Decision {
     match facts.outlook {
         None => going(Next::Plan, Phase::Considering),
         Some(Outlook::Refused(trouble)) => stuck(facts, Phase::Refused, trouble.clone()),
         Some(Outlook::Blocked(reason)) => {
             going(Next::Wait(Wait::Chance { reason: reason.clone() }), Phase::Considering)
         }
-        Some(Outlook::Ready(update)) => prepared(facts, update, desired),
+        Some(Outlook::Ready(update)) => ready(update),
     }
 }
 
 fn prepared(facts: &Facts<'_>, update: &Update, desired: ConfigRef) -> Decision {
-    let drain = facts.node.drain();
-    let request = DrainRequest::Drain { cordoned: is_cordoned_by_others(facts), config: desired.config };
-    let asked = drain.asked.as_deref() == Some(request.text().as_str());
+    let asked = facts.node.drain().asked == Some(format!("drain-{}", desired.config));
     // Once workloads were asked to leave, it is too late to hold: the node would be neither in use nor updated.
     if let Some(reason) = facts.node.hold().filter(|_| !asked) {
         let next = Next::Wait(Wait::Release { reason: reason.to_owned() });
         return Decision { drain: uncordon(facts), ..going(next, Phase::Held) };
     }
+    drained(facts, update, desired)
+}
+
+fn drained(facts: &Facts<'_>, update: &Update, to: ConfigRef) -> Decision {
+    let drain = facts.node.drain();
+    let request = DrainRequest::Drain { cordoned: is_cordoned_by_others(facts), config: to.config };
     if !update.drain || !facts.abilities.drains || facts.node.is_single() {
         return going(Next::Apply, Phase::Executing);
     }

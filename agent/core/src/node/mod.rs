@@ -16,7 +16,7 @@ pub mod transition;
 pub mod view;
 
 pub use backoff::Backoff;
-pub use decide::{Abilities, Decision, Facts, Next, Outlook, Wait, decide};
+pub use decide::{Abilities, Decision, Facts, Next, Outlook, Target, Wait, decide, target};
 pub use duties::Duties;
 pub use notice::{EventKind, Notice, Weight};
 pub use proof::{HealthCheck, Proof};

@@ -3,7 +3,6 @@
 //! Owns wording, weight and the identifiers that the message catalogue explains. Refuses to write anything anywhere.
 
 use super::view::ConfigRef;
-use crate::verdict::ConfigSource;
 
 /// How much a notice matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,8 +70,8 @@ pub enum Notice {
         config: String,
         /// Why, in their words.
         reason: String,
-        /// Where it is held, which is where it is released.
-        source: ConfigSource,
+        /// How it is released.
+        release: String,
     },
     /// Workloads are asked to leave.
     DrainAsked {

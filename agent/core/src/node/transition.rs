@@ -2,6 +2,7 @@
 
 use super::notice::Notice;
 use super::situation::{DrainRequest, Phase, Situation};
+use crate::rollback::RELEASE;
 use crate::verdict::{Reason, State};
 
 /// Where a node stands now.
@@ -50,7 +51,12 @@ fn notice(reason: &Reason) -> Option<Notice> {
             Some(Notice::Refused { config: config.clone(), reason: reason.report() })
         }
         Reason::Hold { config, reason, source } => {
-            Some(Notice::Held { config: config.clone(), reason: reason.clone(), source: *source })
+            let release = source.release().to_owned();
+            Some(Notice::Held { config: config.clone(), reason: reason.clone(), release })
+        }
+        Reason::RollbackHold(hold) => {
+            let release = format!("run \"{RELEASE}\"");
+            Some(Notice::Held { config: hold.from.clone(), reason: hold.words(), release })
         }
         // Each of these has a notice of its own.
         Reason::ConflictingAgent(_)

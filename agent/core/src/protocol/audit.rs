@@ -91,6 +91,7 @@ impl Change {
                 | Reply::Checked(_)
                 | Reply::Confirmed { .. }
                 | Reply::BaseKept { .. }
+                | Reply::RollbackHold(_)
                 | Reply::TakenOver(_)
                 | Reply::HandedBack(_)
                 | Reply::NicsPersisted { .. }

@@ -27,6 +27,7 @@ use crate::os::behind::Behind;
 use crate::os::bootloader;
 use crate::pinned;
 use crate::reconcile::Overrides;
+use crate::rollback::RollbackHold;
 use crate::status::Status;
 use crate::step::Step;
 use crate::transaction::{Finished, Progress};
@@ -65,6 +66,13 @@ pub enum Request {
         /// How disruptive the way back may be.
         rules: Rules,
     },
+    /// Remember that a person wants the configuration before the current one, and hold the machine there.
+    HoldRollback {
+        /// The configuration that the agent is to reach, where one runs.
+        desired: Option<String>,
+    },
+    /// Release that hold.
+    ReleaseRollback,
     /// Take back a change that only waits for the machine to restart.
     Withdraw,
     /// The machine has proven itself in its configuration: what was kept to go back to is not needed any more.
@@ -156,6 +164,8 @@ names! {
     Apply: "apply",
     Recover: "recover",
     Rollback: "rollback",
+    HoldRollback: "holdRollback",
+    ReleaseRollback: "releaseRollback",
     Withdraw: "withdraw",
     Confirm: "confirm",
     GiveUp: "giveUp",
@@ -185,6 +195,8 @@ impl Request {
             Self::Observe
             | Self::Recover
             | Self::Rollback { .. }
+            | Self::HoldRollback { .. }
+            | Self::ReleaseRollback
             | Self::Withdraw
             | Self::Confirm
             | Self::GiveUp { .. }
@@ -318,6 +330,8 @@ pub enum Reply {
         /// Its name.
         config: String,
     },
+    /// To [`Request::HoldRollback`]: the hold; to [`Request::ReleaseRollback`]: the one that was released.
+    RollbackHold(RollbackHold),
     /// To [`Request::TakeOver`].
     TakenOver(Handed),
     /// To [`Request::HandBack`].

@@ -118,9 +118,12 @@ impl AgentReport {
             DrainRequest::Drain { config, .. } | DrainRequest::Uncordon { request: config } => config,
         }));
         texts.extend(match &mut self.decision.next {
-            Next::GiveUp { reason } => Some(reason),
+            Next::GiveUp { reason } => vec![reason],
             Next::Wait(Wait::Release { reason } | Wait::Chance { reason } | Wait::Controller { request: reason }) => {
-                Some(reason)
+                vec![reason]
+            }
+            Next::Wait(Wait::RollbackRelease { hold }) => {
+                [&mut hold.from, &mut hold.to].into_iter().chain(&mut hold.desired).collect()
             }
             Next::Wait(Wait::Settled | Wait::Target | Wait::Turn | Wait::Rival(_) | Wait::Restart)
             | Next::Wait(Wait::RestartPermission { .. })
@@ -131,7 +134,7 @@ impl AgentReport {
             | Next::Plan
             | Next::Apply
             | Next::Reboot { .. }
-            | Next::Confirm => None,
+            | Next::Confirm => Vec::new(),
         });
         texts.extend(self.lost.as_mut().map(|lost| &mut lost.reason));
         texts.extend(self.drift.as_mut().into_iter().flat_map(|drift| [&mut drift.config, &mut drift.words]));
@@ -231,6 +234,7 @@ impl AgentReport {
             Wait::Release { reason } => {
                 Reason::Hold { config: self.desired_name(), reason: reason.clone(), source: self.source }
             }
+            Wait::RollbackRelease { hold } => Reason::RollbackHold(hold.clone()),
             Wait::Controller { request } if self.decision.phase == Phase::Completing => {
                 Reason::Uncordon { request: request.clone() }
             }

@@ -66,6 +66,8 @@ fn closed(machine: &Status, agent: &Agent<'_>) -> Vec<Reason> {
     if agent.is_running() {
         return reasons;
     }
+    let held = machine.rollback_hold.clone().filter(|hold| hold.is_reached(machine.config.as_deref()));
+    reasons.extend(held.map(Reason::RollbackHold));
     let config = || machine.config.clone().unwrap_or_default();
     if trial.is_some_and(|trial| !unrestarted(trial)) {
         reasons.push(Reason::HealthChecks { config: config(), missing: Vec::new(), until: None });

@@ -7,6 +7,7 @@ use crate::node::duties::DriftSummary;
 use crate::node::proof::HealthCheck;
 use crate::node::situation::TroubleKind;
 use crate::rival::{REMEDY, Rival};
+use crate::rollback::RollbackHold;
 use crate::terminal::printable;
 use crate::transaction::Purpose;
 use crate::words;
@@ -158,6 +159,8 @@ pub enum Reason {
         /// Where it is held.
         source: ConfigSource,
     },
+    /// A person has rolled back, and the update is held.
+    RollbackHold(RollbackHold),
     /// Another process changes the machine.
     OtherProcess,
     /// Something that may pass is in the way of an update.
@@ -229,6 +232,7 @@ impl Reason {
             | Self::Drain { .. }
             | Self::Uncordon { .. }
             | Self::Hold { .. }
+            | Self::RollbackHold(_)
             | Self::OtherProcess
             | Self::Retry { .. }
             | Self::Adoption { .. } => State::Waiting,
@@ -297,6 +301,9 @@ impl Reason {
             Self::Hold { config, reason, .. } => {
                 format!("the hold on the update to {config} to be released ({reason})")
             }
+            Self::RollbackHold(hold) => {
+                format!("the hold on the update to {} to be released ({})", hold.from, hold.words())
+            }
             Self::OtherProcess => "another process that changes the machine".to_owned(),
             Self::Retry { reason, at } => format!("the next try{}: {reason}", due(*at, now)),
             Self::Adoption { config } => format!("an agent to check {config}, which ostler did not apply"),
@@ -350,6 +357,7 @@ impl Reason {
                 "start the agent: \"systemctl start ostler\""
             }
             Self::Hold { source, .. } => source.release(),
+            Self::RollbackHold(_) => "run \"ostler rollback --release\", or set another desired configuration",
             Self::AgentStopped => "run \"systemctl status ostler\", then \"systemctl start ostler\"",
             Self::AgentSilent { .. } => "see \"journalctl -t ostler\"",
             Self::ClusterUnreachable { .. } => "see \"journalctl -t ostler\"",

@@ -9,6 +9,7 @@ use crate::node::situation::Phase;
 use crate::node::view::ConfigRef;
 use crate::os::behind::Behind;
 use crate::rival::{Rival, Task};
+use crate::rollback::RollbackHold;
 use crate::status::Inherited;
 use crate::transaction::{OrderedRestart, Trial};
 
@@ -68,6 +69,20 @@ fn a_node_at_rest_is_up_to_date_and_drift_of_another_configuration_is_not_its_ow
     assert_eq!(Verdict::new(&Status::default(), &Agent::Absent).state(), State::Unknown);
     for other in [Agent::Stopped, Agent::Starting, Agent::Silent { reason: text() }] {
         assert_eq!(Verdict::new(&machine, &other).state(), State::Unknown, "{other:?}");
+    }
+}
+
+#[test]
+fn the_hold_after_a_rollback_is_waited_for_with_and_without_an_agent() {
+    let (from, to, desired) = ("b".to_owned(), "a".to_owned(), None);
+    let hold = RollbackHold { from, to, desired, since: 1 };
+    let machine = Status { rollback_hold: Some(hold.clone()), ..in_a() };
+    let agent = at_rest(Next::Wait(Wait::RollbackRelease { hold }));
+    for agent in [Agent::Running(&agent), Agent::Stopped, Agent::Absent] {
+        let verdict = Verdict::new(&machine, &agent);
+        let expected = "Waiting for the hold on the update to b to be released (rolled back from b to a).";
+        assert!(verdict.headline(None).starts_with(expected), "{}", verdict.headline(None));
+        assert!(verdict.reasons()[0].fix().unwrap().contains("ostler rollback --release"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asks the daemon of this machine, or of a root directory, what it is doing. Never waits long.
 
 use std::io::ErrorKind::{ConnectionRefused, NotADirectory, NotFound};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use thiserror::Error;
 
-use super::{Account, MAX_DOCUMENT};
+use super::{Account, LOOK, MAX_DOCUMENT};
 
 /// How long the whole answer may take.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,12 +34,18 @@ pub enum AskError {
 
 /// What the daemon says; nothing where there is none.
 pub fn ask(socket: &Path) -> Result<Option<Account>, AskError> {
-    ask_within(socket, PATIENCE)
+    ask_within(socket, PATIENCE, &[])
 }
 
-/// The same with another patience.
-pub(super) fn ask_within(socket: &Path, patience: Duration) -> Result<Option<Account>, AskError> {
-    let Some(stream) = reach(socket)? else { return Ok(None) };
+/// The same, and asks it to look at everything again.
+pub fn wake(socket: &Path) -> Result<Option<Account>, AskError> {
+    ask_within(socket, PATIENCE, LOOK)
+}
+
+/// The same with another patience and request.
+pub(super) fn ask_within(socket: &Path, patience: Duration, request: &[u8]) -> Result<Option<Account>, AskError> {
+    let Some(mut stream) = reach(socket)? else { return Ok(None) };
+    stream.write_all(request).map_err(AskError::Unreachable)?;
     let document = read(stream, Instant::now() + patience)?;
     serde_json::from_slice(&document).map(Some).map_err(AskError::Nonsense)
 }

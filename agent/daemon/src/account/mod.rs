@@ -1,6 +1,6 @@
 //! What the daemon says of itself to whoever asks on this machine: what it does, since when, what next, what blocks it.
 //!
-//! Owns the document and the socket it is read from. Nothing can be asked for or changed there.
+//! Owns the document and the socket it is read from. All that can be asked for there, by root, is that the agent looks again.
 
 pub mod client;
 pub mod server;
@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 const MAX_DOCUMENT: usize = 128 * 1024;
 /// Longest trouble, in characters, as in the node's annotation.
 const MAX_TROUBLE: usize = 2000;
+/// Asks the agent to look at everything again, as SIGHUP does.
+const LOOK: &[u8] = b"look\n";
 /// Longest other text, in characters. Even if every character has to be escaped, a document stays below its limit.
 const MAX_TEXT: usize = 500;
 

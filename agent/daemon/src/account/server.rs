@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::unistd::Uid;
 use thiserror::Error;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 
-use super::{Account, MAX_DOCUMENT};
+use super::{Account, LOOK, MAX_DOCUMENT};
 
 /// The owner and the group may ask.
 const MODE: u32 = 0o660;
@@ -84,18 +85,24 @@ impl Server {
         Ok(Self { listener, path: path.to_owned(), _claim: claim })
     }
 
-    /// Answers until it is dropped.
-    pub async fn serve(self, accounts: watch::Receiver<Account>) {
+    /// Answers until it is dropped, and tells when root asks the agent to look again.
+    pub async fn serve(self, accounts: watch::Receiver<Account>, look: Arc<Notify>) {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         // It is never closed, so that a place is always to be had in the end.
         while let Ok(place) = Arc::clone(&places).acquire_owned().await {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let account = accounts.borrow().clone();
+                    let look = Arc::clone(&look);
                     tokio::spawn(async move {
                         // Somebody who asks and does not read has only themselves to blame.
-                        let _ = tokio::time::timeout(PATIENCE, answer(stream, account)).await;
+                        let answered = tokio::time::timeout(PATIENCE, answer(stream, account)).await;
                         drop(place);
+                        if let Ok(Ok(stream)) = answered
+                            && let Ok(Ok(true)) = tokio::time::timeout(PATIENCE, asks_to_look(stream)).await
+                        {
+                            look.notify_one();
+                        }
                     });
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
@@ -131,11 +138,23 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-async fn answer(mut stream: UnixStream, account: Account) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, account: Account) -> io::Result<UnixStream> {
     let document = serde_json::to_vec(&account.bounded())?;
     if document.len() > MAX_DOCUMENT {
         return Err(io::ErrorKind::InvalidData.into());
     }
     stream.write_all(&document).await?;
-    stream.shutdown().await
+    stream.shutdown().await?;
+    Ok(stream)
+}
+
+/// Only root, and the agent's own user, are waited for: they could signal the agent as well.
+async fn asks_to_look(stream: UnixStream) -> io::Result<bool> {
+    let peer = stream.peer_cred()?.uid();
+    if peer != 0 && peer != Uid::effective().as_raw() {
+        return Ok(false);
+    }
+    let mut request = Vec::new();
+    stream.take(LOOK.len() as u64 + 1).read_to_end(&mut request).await?;
+    Ok(request == LOOK)
 }

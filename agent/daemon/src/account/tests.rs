@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket};
@@ -12,7 +13,7 @@ use ostler_core::verdict::{ConfigSource, Lost};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::client::{AskError, ask, ask_within};
+use super::client::{AskError, ask, ask_within, wake};
 use super::server::{ServeError, Server};
 use super::*;
 
@@ -72,7 +73,7 @@ async fn whoever_asks_gets_the_latest_account() {
     assert_eq!(path, directory.path().join("run/ostler/agent/agent.sock"));
     assert_eq!(asked(&path).await.unwrap(), None);
     let (sender, receiver) = watch::channel(account());
-    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver));
+    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver, Arc::default()));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o660);
     assert_eq!(asked(&path).await.unwrap(), Some(account()));
     let later = Account { phase: Phase::Executing, ..account() };
@@ -86,12 +87,34 @@ async fn whoever_asks_gets_the_latest_account() {
 }
 
 #[tokio::test]
+async fn the_agent_looks_again_for_who_asks_for_it_and_not_for_who_only_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("agent.sock");
+    let (_sender, receiver) = watch::channel(account());
+    let look = Arc::new(tokio::sync::Notify::new());
+    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver, Arc::clone(&look)));
+    assert_eq!(asked(&path).await.unwrap(), Some(account()));
+    let mut stranger = UnixStream::connect(&path).unwrap();
+    stranger.write_all(b"look twice\n").unwrap();
+    stranger.shutdown(std::net::Shutdown::Write).unwrap();
+    let woken = tokio::task::spawn_blocking({
+        let path = path.clone();
+        move || wake(&path)
+    });
+    assert_eq!(woken.await.unwrap().unwrap(), Some(account()));
+    look.notified().await;
+    let again = tokio::time::timeout(Duration::from_millis(300), look.notified()).await;
+    assert!(again.is_err(), "once for one request");
+    task.abort();
+}
+
+#[tokio::test]
 async fn the_path_of_a_root_may_be_longer_than_the_address_of_a_socket() {
     let directory = tempfile::tempdir().unwrap();
     let path = socket_of(&directory.path().join("deep".repeat(50)));
     assert_eq!(asked(&path).await.unwrap(), None);
     let (_sender, receiver) = watch::channel(account());
-    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver));
+    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver, Arc::default()));
     assert_eq!(asked(&path).await.unwrap(), Some(account()));
     assert!(matches!(Server::listen(&path), Err(ServeError::AlreadyRunning(_))));
     task.abort();
@@ -102,7 +125,7 @@ async fn a_second_daemon_is_found_out_and_the_first_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("agent.sock");
     let (_sender, receiver) = watch::channel(account());
-    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver));
+    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver, Arc::default()));
     assert!(matches!(Server::listen(&path), Err(ServeError::AlreadyRunning(_))));
     assert_eq!(asked(&path).await.unwrap(), Some(account()));
     // One that holds no claim, but answers.
@@ -130,7 +153,7 @@ async fn somebody_who_asks_and_does_not_read_is_in_nobodys_way() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("agent.sock");
     let (_sender, receiver) = watch::channel(account());
-    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver));
+    let task = tokio::spawn(Server::listen(&path).unwrap().serve(receiver, Arc::default()));
     let idle: Vec<_> = (0..30).map(|_| UnixStream::connect(&path).unwrap()).collect();
     assert_eq!(asked(&path).await.unwrap(), Some(account()));
     drop(idle);
@@ -164,7 +187,7 @@ fn a_daemon_that_says_too_much_or_nonsense_or_nothing_is_an_error_and_not_waited
         let path = directory.path().join(name);
         let speaker = impostor(&path, says, closes);
         let patience = if closes { Duration::from_secs(60) } else { Duration::from_millis(300) };
-        let error = ask_within(&path, patience).unwrap_err();
+        let error = ask_within(&path, patience, &[]).unwrap_err();
         assert!(expected(&error), "{name}: {error}");
         speaker.join().unwrap();
     }

@@ -57,7 +57,8 @@ Exit status:
 /// Of `ostler rollback`.
 pub(super) const ROLLBACK_EXIT: &str = "\
 Exit status:
-  0  rolled back, or checked with --dry-run, or there was nothing to do
+  0  rolled back, or checked with --dry-run, or there was nothing to do; or the agent was asked to
+     roll back, or the hold is released
   1  not rolled back, and the machine is as it was: it failed, it was undone, or you said no
   2  there is no configuration to go back to, --yes is missing, or the command line is wrong
   3  refused; the reason and the remedy are shown, and nothing was changed

@@ -67,7 +67,7 @@ fn reach(target: Target, asks: &mut impl Asks, consent: ConsentOptions, console:
     let assessment = assess(&observed, &desired).warned(&target.provenance, &desired.target);
     let steps = assessment.verdict.as_ref().map(|plan| plan.steps.clone()).unwrap_or_default();
     let change = Change { target: target.document, rules: target.rules, steps };
-    let requests = Requests { check: Request::Check(change.clone()), act: Request::Apply(change) };
+    let requests = Requests { check: Request::Check(change.clone()), act: Some(Request::Apply(change)), hold: None };
     let question = if assessment.warnings.is_empty() { "Apply?" } else { "Apply in spite of the warnings?" };
     let proposal = Proposal { observed, desired, assessment, live: observation.live, question };
     proposal.pursue(asks, &requests, consent, console)

@@ -40,7 +40,7 @@ pub use pack::pack;
 pub use plan::plan;
 pub use reboot::reboot;
 pub use recover::recover;
-pub use rollback::rollback;
+pub use rollback::{LocalAgent, rollback};
 pub use status::{Heard, status};
 pub use trouble::Trouble;
 
@@ -107,7 +107,7 @@ impl From<&Course> for Outcome {
     fn from(course: &Course) -> Self {
         match course {
             Course::Refused => Self::Refused,
-            Course::Nothing | Course::Checked(_) => Self::Success,
+            Course::Nothing | Course::Checked(_) | Course::Delegated => Self::Success,
             Course::Declined => Self::Failed,
             Course::Finished(finished) => match finished.ending {
                 Ending::Applied | Ending::AwaitsReboot { reason: None } => Self::Success,

@@ -6,11 +6,12 @@ use ostler_core::observed::Observed;
 use ostler_core::plan::Assessment;
 use ostler_core::protocol::{Failure, Reply, Request};
 use ostler_core::refusal::Refusal;
+use ostler_core::rollback::RollbackHold;
 
 use super::Outcome;
 use super::asking::{Asks, change, inquire, unexpected};
 use super::console::Console;
-use super::trouble::NO_ANSWER;
+use super::trouble::{ANSWER_LOST, NO_ANSWER};
 use crate::cli::ConsentOptions;
 use crate::course::Course;
 use crate::show::{self, CourseDocument, PlanDocument};
@@ -33,8 +34,29 @@ pub struct Proposal {
 pub struct Requests {
     /// To only look.
     pub check: Request,
-    /// To act.
-    pub act: Request,
+    /// To act; nothing where the agent does.
+    pub act: Option<Request>,
+    /// To remember a rollback before it begins.
+    pub hold: Option<Request>,
+}
+
+/// How a change went, and the hold that it leaves.
+pub type Pursued = (Course, Option<RollbackHold>);
+
+/// Acts, after what has to be remembered first.
+pub fn act(asks: &mut impl Asks, requests: &Requests, console: &mut Console<'_>) -> Result<Pursued> {
+    let ask = |hold| console.following(|progress| asks.ask(hold, progress)).map_err(|error| error.context(ANSWER_LOST));
+    let hold = match requests.hold.as_ref().map(ask).transpose()? {
+        None | Some(Reply::Nothing) => None,
+        Some(Reply::RollbackHold(hold)) => Some(hold),
+        Some(Reply::Failed(failure)) => return Ok((Course::Failed(failure), None)),
+        Some(_) => return Err(unexpected().context(ANSWER_LOST)),
+    };
+    let course = match &requests.act {
+        Some(request) => change(asks, request, console)?,
+        None => Course::Delegated,
+    };
+    Ok((course, hold))
 }
 
 impl Proposal {
@@ -47,9 +69,9 @@ impl Proposal {
         console: &mut Console<'_>,
     ) -> Result<Outcome> {
         console.tell(&show::plan(&self.observed, &self.desired, &self.assessment, false))?;
-        let course = self.course(asks, requests, consent, console)?;
+        let (course, hold) = self.course(asks, requests, consent, console)?;
         let plan = PlanDocument::new(&self.observed, &self.desired, &self.assessment);
-        Ok(conclude(&course, &CourseDocument::new(&course).with_plan(plan), console))
+        Ok(conclude(&course, &CourseDocument::new(&course).with_plan(plan).with_hold(hold.as_ref()), console))
     }
 
     fn course(
@@ -58,29 +80,29 @@ impl Proposal {
         requests: &Requests,
         consent: ConsentOptions,
         console: &mut Console<'_>,
-    ) -> Result<Course> {
+    ) -> Result<Pursued> {
         let plan = match &self.assessment.verdict {
-            Err(_) => return Ok(Course::Refused),
-            Ok(plan) if plan.steps.is_empty() => return Ok(Course::Nothing),
+            Err(_) => return Ok((Course::Refused, None)),
+            Ok(plan) if plan.steps.is_empty() => return Ok((Course::Nothing, None)),
             Ok(plan) => plan,
         };
         let forecast = match inquire(asks, &requests.check, console)? {
             Reply::Checked(forecast) => forecast,
-            Reply::Nothing => return Ok(Course::Nothing),
-            Reply::Failed(failure) => return Ok(Course::Failed(failure)),
+            Reply::Nothing => return Ok((Course::Nothing, None)),
+            Reply::Failed(failure) => return Ok((Course::Failed(failure), None)),
             _ => return Err(unexpected().context(NO_ANSWER)),
         };
         console.tell(&show::forecast(&forecast, self.live))?;
-        if self.live {
+        if self.live && requests.act.is_some() {
             console.tell(&show::not_done_here(plan))?;
         }
         if consent.dry_run {
-            return Ok(Course::Checked(forecast));
+            return Ok((Course::Checked(forecast), None));
         }
         if !console.confirm(self.question, consent.yes)? {
-            return Ok(Course::Declined);
+            return Ok((Course::Declined, None));
         }
-        change(asks, &requests.act, console)
+        act(asks, requests, console)
     }
 }
 
@@ -90,6 +112,7 @@ pub fn conclude(course: &Course, document: &CourseDocument<'_>, console: &mut Co
         Course::Failed(failure) => console.complain(&show::failure(failure)),
         other => console.tell(&show::course(other)),
     };
+    let told = told.and_then(|()| document.hold().map_or(Ok(()), |hold| console.tell(&show::held(hold))));
     if let Err(error) = told.and_then(|()| console.document(document)) {
         show::error(&error);
     }

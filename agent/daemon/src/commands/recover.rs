@@ -40,7 +40,9 @@ const fn outcome(course: &Course) -> Outcome {
         Course::Finished(Finished { ending: Ending::Applied, .. }) => Outcome::Success,
         Course::Finished(Finished { ending: Ending::Undone { .. }, .. }) => Outcome::Failed,
         Course::Finished(Finished { ending: Ending::AwaitsReboot { .. }, .. }) => Outcome::Unsettled,
-        Course::Failed(_) | Course::Refused | Course::Checked(_) | Course::Declined => Outcome::Unsettled,
+        Course::Failed(_) | Course::Refused | Course::Checked(_) | Course::Declined | Course::Delegated => {
+            Outcome::Unsettled
+        }
     }
 }
 

@@ -1,37 +1,102 @@
 //! `ostler rollback`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use ostler_core::plan::{Assessment, assess, undo};
-use ostler_core::protocol::{Forecast, Observation, Request, Rules};
+use ostler_core::protocol::{Forecast, Observation, Reply, Request, Rules};
 use ostler_core::refusal::Refusal;
 use ostler_core::transaction::{Ending, Finished};
 
-use super::asking::{Asks, change, connect, look, observed, recorded};
+use super::asking::{Asks, connect, inquire, look, observed, recorded, unexpected};
 use super::console::Console;
-use super::proposal::{Proposal, Requests, conclude, fail, refuse};
-use super::trouble::{INTERRUPTED, NO_PREVIOUS};
+use super::proposal::{Proposal, Requests, act, conclude, fail, refuse};
+use super::trouble::{INTERRUPTED, NO_ANSWER, NO_PREVIOUS};
 use super::{Outcome, unreadable};
+use crate::account;
 use crate::cli::{ConsentOptions, RollbackOptions};
 use crate::course::Course;
 use crate::input;
 use crate::show::{self, CourseDocument};
 
-/// Goes back to the configuration before the current one.
+/// The agent that runs on the machine, as far as it matters here.
+pub trait Agent {
+    /// What it is to reach; nothing where none runs.
+    fn desired(&self) -> Option<Option<String>>;
+    /// Asks it to look at the machine.
+    fn wake(&self);
+}
+
+/// The agent of a root directory, or of the machine.
+#[derive(Debug)]
+pub struct LocalAgent {
+    socket: PathBuf,
+}
+
+impl LocalAgent {
+    /// Of this root.
+    pub fn of(root: Option<&Path>) -> Self {
+        Self { socket: account::socket(root) }
+    }
+}
+
+impl Agent for LocalAgent {
+    fn desired(&self) -> Option<Option<String>> {
+        let account = account::client::ask(&self.socket).ok().flatten()?;
+        Some(account.desired.map(|desired| desired.config))
+    }
+
+    /// One that does not hear it finds the hold when it looks next.
+    fn wake(&self) {
+        let _ = account::client::wake(&self.socket);
+    }
+}
+
+/// Goes back to the configuration before the current one, or releases the hold that this left.
 pub fn rollback<A: Asks>(
     options: &RollbackOptions,
     console: &mut Console<'_>,
     open: impl FnOnce(Option<&Path>) -> Result<A>,
+    agent: &impl Agent,
 ) -> Result<Outcome> {
     let rules = input::rules(&options.rules)?;
     let mut asks = connect(open, options.machine.root.as_deref())?;
-    go_back(rules, &mut asks, options.consent, console)
+    let outcome = if options.release {
+        release(&mut asks, console)
+    } else {
+        go_back(rules, &mut asks, options.consent, agent.desired(), console)
+    };
+    agent.wake();
+    outcome
 }
 
-fn go_back(rules: Rules, asks: &mut impl Asks, consent: ConsentOptions, console: &mut Console<'_>) -> Result<Outcome> {
+fn release(asks: &mut impl Asks, console: &mut Console<'_>) -> Result<Outcome> {
+    let hold = match inquire(asks, &Request::ReleaseRollback, console)? {
+        Reply::RollbackHold(hold) => Some(hold),
+        Reply::Nothing => None,
+        Reply::Failed(failure) => return Ok(fail(failure, console)),
+        _ => return Err(unexpected().context(NO_ANSWER)),
+    };
+    console.tell(&show::released(hold.as_ref()))?;
+    console.document(&serde_json::json!({"released": hold}))?;
+    Ok(Outcome::Success)
+}
+
+/// With an agent, which names the configuration that it is to reach, the rollback is its to make.
+fn go_back(
+    rules: Rules,
+    asks: &mut impl Asks,
+    consent: ConsentOptions,
+    agent: Option<Option<String>>,
+    console: &mut Console<'_>,
+) -> Result<Outcome> {
+    let hold = Some(Request::HoldRollback { desired: agent.clone().flatten() });
+    let act = |request| Some(request).filter(|_| agent.is_none());
     let observation = match look(asks, console)? {
-        Ok(Observation { awaiting: Some(config), .. }) => return withdraw(&config, asks, consent, console),
+        Ok(Observation { awaiting: Some(config), .. }) => {
+            let requests = Requests { check: Request::Observe, act: act(Request::Withdraw), hold };
+            return withdraw(&config, &requests, asks, consent, console);
+        }
         Ok(observation) if observation.interrupted => return Err(INTERRUPTED.into_error()),
         Ok(observation) => observation,
         Err(failure) => return Ok(fail(failure, console)),
@@ -51,22 +116,28 @@ fn go_back(rules: Rules, asks: &mut impl Asks, consent: ConsentOptions, console:
     let desired = rules.desired(previous)?;
     let assessment = Assessment { verdict: undo(&observed, &desired), ..assess(&observed, &desired) };
     let request = |check| Request::Rollback { check, rules: rules.clone() };
-    let requests = Requests { check: request(true), act: request(false) };
+    let requests = Requests { check: request(true), act: act(request(false)), hold };
     let proposal = Proposal { observed, desired, assessment, live: observation.live, question: "Roll back?" };
     proposal.pursue(asks, &requests, consent, console)
 }
 
 /// What has not taken effect yet is taken back: that needs neither a plan nor a restart.
-fn withdraw(config: &str, asks: &mut impl Asks, consent: ConsentOptions, console: &mut Console<'_>) -> Result<Outcome> {
+fn withdraw(
+    config: &str,
+    requests: &Requests,
+    asks: &mut impl Asks,
+    consent: ConsentOptions,
+    console: &mut Console<'_>,
+) -> Result<Outcome> {
     console.tell(&show::withdrawal(config))?;
-    let course = if consent.dry_run {
-        Course::Checked(Forecast::default())
+    let (course, hold) = if consent.dry_run {
+        (Course::Checked(Forecast::default()), None)
     } else if console.confirm("Take it back?", consent.yes)? {
-        change(asks, &Request::Withdraw, console)?
+        act(asks, requests, console)?
     } else {
-        Course::Declined
+        (Course::Declined, None)
     };
-    let outcome = conclude(&course, &CourseDocument::new(&course), console);
+    let outcome = conclude(&course, &CourseDocument::new(&course).with_hold(hold.as_ref()), console);
     // To be undone is what was asked for here.
     let undone = matches!(&course, Course::Finished(Finished { ending: Ending::Undone { .. }, .. }));
     Ok(if undone { Outcome::Success } else { outcome })

@@ -90,14 +90,14 @@ impl Worker {
 
     async fn apply(&mut self) -> Result<String, Failure> {
         let Some(look) = self.look.take() else { return Ok("nothing was planned".to_owned()) };
-        let (Outlook::Ready(update), Some(change)) = (&look.outlook, look.change.clone()) else {
+        let (Outlook::Ready(update), Some(planned)) = (&look.outlook, look.change.clone()) else {
             return Ok("nothing was planned".to_owned());
         };
         let os = update.os;
         self.tell(&Notice::UpdateBegun { config: update.to.config.clone(), os: update.os });
         self.report.begin(update.clone());
-        let steps = change.steps.clone();
-        match self.put(Request::Apply(change)).await? {
+        let steps = planned.steps;
+        match self.put(planned.act).await? {
             Reply::Finished(finished) => {
                 if os {
                     self.teller.os_changed(!matches!(finished.ending, Ending::Undone { .. }));
@@ -235,7 +235,12 @@ impl Worker {
 const fn is_change(request: &Request) -> bool {
     matches!(
         request,
-        Request::Apply(_) | Request::Recover | Request::Withdraw | Request::GiveUp { .. } | Request::TakeOver(_)
+        Request::Apply(_)
+            | Request::Rollback { check: false, .. }
+            | Request::Recover
+            | Request::Withdraw
+            | Request::GiveUp { .. }
+            | Request::TakeOver(_)
     )
 }
 

@@ -1,6 +1,6 @@
 //! Looking at an update before it is begun: what it is about, what the machine is in, and what the root half makes of it.
 
-use ostler_core::node::{ConfigRef, Notice, Outlook};
+use ostler_core::node::{ConfigRef, Notice, Outlook, target};
 use ostler_core::protocol::{Failure, Observation, Reply, Request};
 use ostler_core::warning::Warning;
 
@@ -11,9 +11,11 @@ use super::worker::Worker;
 impl Worker {
     /// What an update would be about now.
     pub(super) fn subject(&self) -> Option<Subject> {
+        let target = target(self.known.node.as_ref()?, &self.machine)?;
         Some(Subject {
             current: self.current(),
-            desired: self.known.node.as_ref()?.desired()?,
+            desired: target.config,
+            rollback: target.rollback,
             rules: self.known.rules.clone(),
             forced: self.machine.forced,
         })
@@ -38,22 +40,29 @@ impl Worker {
             // Later configurations are less and less like the one that the machine was installed with.
             self.keep_base(&observation).await?;
         }
-        let (outlook, change) = match self.outside.config(&subject.desired).await {
-            Err(missing) if missing.passing => (Outlook::Blocked(missing.reason), None),
-            Err(missing) => (Outlook::Refused(outlook::degraded(missing.reason)), None),
-            Ok(target) => match outlook::plan(&subject, &observation, target) {
-                Err(trouble) => (Outlook::Refused(trouble), None),
-                Ok(Planned { change, update, warnings }) => {
-                    self.warn(&update.to.config, warnings);
-                    match self.put(Request::Check(change.clone())).await? {
-                        Reply::Failed(failure) => (outlook::after_check(&failure), None),
-                        _ => (Outlook::Ready(update), Some(change)),
-                    }
+        let (outlook, change) = match self.planned(&subject, &observation).await {
+            Err(outlook) => (outlook, None),
+            Ok(Planned { change, update, warnings }) => {
+                self.warn(&update.to.config, warnings);
+                match self.put(change.check.clone()).await? {
+                    Reply::Failed(failure) => (outlook::after_check(&failure), None),
+                    _ => (Outlook::Ready(update), Some(change)),
                 }
-            },
+            }
         };
         self.look = Some(Look { subject, mounted, outlook, change });
         Ok(())
+    }
+
+    async fn planned(&self, subject: &Subject, observation: &Observation) -> Result<Planned, Outlook> {
+        if subject.rollback {
+            return outlook::plan_rollback(subject, observation).map_err(Outlook::Refused);
+        }
+        match self.outside.config(&subject.desired).await {
+            Err(missing) if missing.passing => Err(Outlook::Blocked(missing.reason)),
+            Err(missing) => Err(Outlook::Refused(outlook::degraded(missing.reason))),
+            Ok(target) => outlook::plan(subject, observation, target).map_err(Outlook::Refused),
+        }
     }
 
     /// A configuration is looked at again and again; what is worth knowing of it is told once.

@@ -100,7 +100,7 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
     // Whoever holds the socket is the one agent of this machine.
     let server = Server::listen(&account::socket(root.as_deref()))?;
     let (account, told) = tokio::sync::watch::channel(blank_account(&node));
-    tokio::spawn(server.serve(told));
+    tokio::spawn(server.serve(told, signals.asked()));
     let metrics = Arc::new(Metrics::default());
     if let Some((os, version)) = os_release(&below) {
         metrics.set_os(&os, &version);

@@ -5,13 +5,14 @@ use ostler_core::disruption::Action;
 use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::node::{ConfigRef, Outlook, Trouble, TroubleKind, Update};
 use ostler_core::observed::Observed;
-use ostler_core::plan::{Assessment, Plan, assess};
-use ostler_core::protocol::{Change, Class, Failure, Observation, Rules, Sealed};
+use ostler_core::plan::{Assessment, Plan, assess, undo};
+use ostler_core::protocol::{Change, Class, Failure, Observation, Request, Rules, Sealed};
 use ostler_core::refusal::Refusal;
+use ostler_core::rollback::RELEASE;
 use ostler_core::step::Step;
 use ostler_core::warning::{Provenance, Warning};
 
-use crate::commands::observed;
+use crate::commands::{observed, recorded};
 
 /// What was found out about one update, for as long as nothing that it depends on changes.
 #[derive(Debug)]
@@ -23,7 +24,18 @@ pub struct Look {
     /// What was found.
     pub outlook: Outlook,
     /// What to ask the root half for, where the update can be had.
-    pub change: Option<Change>,
+    pub change: Option<Requests>,
+}
+
+/// What to ask the root half for.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// Whether the change can be made.
+    pub check: Request,
+    /// To make it.
+    pub act: Request,
+    /// What it does.
+    pub steps: Vec<Step>,
 }
 
 impl Look {
@@ -41,6 +53,8 @@ pub struct Subject {
     pub current: Option<ConfigRef>,
     /// What it is to reach.
     pub desired: ConfigRef,
+    /// Whether that is the configuration before the current one, by a person's wish.
+    pub rollback: bool,
     /// By which rules.
     pub rules: Rules,
     /// Whether a person forces it.
@@ -51,7 +65,7 @@ pub struct Subject {
 #[derive(Debug)]
 pub struct Planned {
     /// What to ask the root half for.
-    pub change: Change,
+    pub change: Requests,
     /// What it is, in a few words.
     pub update: Update,
     /// What is worth knowing before it is made.
@@ -60,11 +74,7 @@ pub struct Planned {
 
 /// Plans an update. What comes back still has to be checked by the root half.
 pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Result<Planned, Trouble> {
-    let refused = |refusal: &Refusal| Trouble { kind: TroubleKind::Unreconcilable, reason: reason(refusal) };
-    let machine = match observed(observation).map_err(|error| unreadable(&error))? {
-        Ok(machine) => machine,
-        Err(error) => return Err(unreadable(&error.into())),
-    };
+    let machine = present(observation)?;
     let document = target.clone().open();
     let provenance = Provenance::of(&document);
     let config = match MachineConfig::from_document(document) {
@@ -78,7 +88,43 @@ pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Res
     let Assessment { parts, verdict, warnings, .. } = assess(&machine, &desired).warned(&provenance, &desired.target);
     let plan = verdict.map_err(|refusal| refused(&refusal))?;
     let update = summary(subject, &machine, parts, &plan);
-    Ok(Planned { change: Change { target, rules: subject.rules.clone(), steps: plan.steps }, update, warnings })
+    let change = Change { target, rules: subject.rules.clone(), steps: plan.steps.clone() };
+    let (check, act) = (Request::Check(change.clone()), Request::Apply(change));
+    Ok(Planned { change: Requests { check, act, steps: plan.steps }, update, warnings })
+}
+
+/// Plans a rollback to the configuration that the machine has kept, by the rules of updates.
+pub fn plan_rollback(subject: &Subject, observation: &Observation) -> Result<Planned, Trouble> {
+    let to = &subject.desired.config;
+    let lost = || {
+        degraded(format!(
+            "cannot roll back to {to}: this machine does not keep it any more; run \"{RELEASE}\" to go on"
+        ))
+    };
+    let machine = present(observation)?;
+    let previous = observation.previous.clone().ok_or_else(lost)?;
+    let previous = match recorded(previous).map_err(|error| unreadable(&error))? {
+        Ok(config) if config.name == *to => config,
+        Ok(_) => return Err(lost()),
+        Err(error) => return Err(unreadable(&error.into())),
+    };
+    let desired = subject.rules.desired(previous).map_err(|error| unreadable(&error.into()))?;
+    let plan = undo(&machine, &desired).map_err(|refusal| refused(&refusal))?;
+    let update = summary(subject, &machine, assess(&machine, &desired).parts, &plan);
+    let request = |check| Request::Rollback { check, rules: subject.rules.clone() };
+    let change = Requests { check: request(true), act: request(false), steps: plan.steps };
+    Ok(Planned { change, update, warnings: Vec::new() })
+}
+
+fn present(observation: &Observation) -> Result<Observed, Trouble> {
+    match observed(observation).map_err(|error| unreadable(&error))? {
+        Ok(machine) => Ok(machine),
+        Err(error) => Err(unreadable(&error.into())),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Trouble {
+    Trouble { kind: TroubleKind::Unreconcilable, reason: reason(refusal) }
 }
 
 fn summary(subject: &Subject, machine: &Observed, parts: Parts, plan: &Plan) -> Update {

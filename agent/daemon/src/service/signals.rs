@@ -1,8 +1,11 @@
 //! What the service manager and people say by signal.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use futures_util::FutureExt;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 /// What was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct Signals {
     end: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
     look: tokio::signal::unix::Signal,
+    /// The same as SIGHUP, over the agent's socket.
+    asked: Arc<Notify>,
     told_to_end: bool,
 }
 
@@ -27,7 +32,12 @@ impl Signals {
     pub fn listen() -> Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen to signals");
         let (end, interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-        Ok(Self { end, interrupt, look: listen(SignalKind::hangup())?, told_to_end: false })
+        Ok(Self { end, interrupt, look: listen(SignalKind::hangup())?, asked: Arc::default(), told_to_end: false })
+    }
+
+    /// Whoever notifies this asks to look at everything again.
+    pub fn asked(&self) -> Arc<Notify> {
+        Arc::clone(&self.asked)
     }
 
     /// The next one; cancel safe.
@@ -38,6 +48,7 @@ impl Signals {
                 Signal::End
             }
             _ = self.look.recv() => Signal::Look,
+            () = self.asked.notified() => Signal::Look,
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ostler_core::node::transition::{Stand, transitions};
 use ostler_core::node::{ConfigRef, Decision, Next, Notice, Situation, Wait};
 use ostler_core::os::state::OsState;
+use ostler_core::rollback::RELEASE;
 use ostler_core::status::Status;
 use ostler_core::transaction::{OwedRestart, Progress};
 use ostler_core::verdict::{Agent, AgentReport, Lost, State, Verdict};
@@ -314,6 +315,7 @@ fn awaited(wait: &Wait) -> String {
         Wait::Turn => "another process that is at work on the machine".to_owned(),
         Wait::Rival(rival) => format!("process {} to end: {}", rival.pid, rival.what()),
         Wait::Release { .. } => "the hold to be released".to_owned(),
+        Wait::RollbackRelease { .. } => format!("the hold after the rollback to be released: {RELEASE}"),
         Wait::Controller { request } => format!("the drain controller to do {request}"),
         Wait::Restart => "the machine to restart".to_owned(),
         Wait::RestartPermission { opens: None, .. } => "somebody to run \"ostler reboot\"".to_owned(),

@@ -6,6 +6,7 @@ use ostler_core::drift::Drift;
 use ostler_core::drift::policy::DriftPolicy;
 use ostler_core::plan::Plan;
 use ostler_core::protocol::{Class, Failure, Forecast, Restart};
+use ostler_core::rollback::{RELEASE, RollbackHold};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Ending, Finished, Purpose, ServiceFailure};
 use serde::Serialize;
@@ -96,7 +97,35 @@ pub fn course(course: &Course) -> String {
         Course::Refused | Course::Failed(_) => String::new(),
         Course::Checked(_) => "Nothing was changed: this was a dry run.\n".to_owned(),
         Course::Nothing | Course::Declined => "Nothing was changed.\n".to_owned(),
+        Course::Delegated => format!(
+            "{} the agent rolls this machine back by the cluster's rules: it drains and restarts as for an update. See \
+             \"ostler status\".\n",
+            styled(GOOD, "Requested:")
+        ),
         Course::Finished(finished) => ended(finished),
+    }
+}
+
+/// That the machine stays where a rollback leads.
+pub fn held(hold: &RollbackHold) -> String {
+    format!(
+        "{} the agent keeps this machine in {} and does not update it to {} again. Release the hold with \"{RELEASE}\"; \
+         another desired configuration releases it too.\n",
+        styled(CAUTION, "Held:"),
+        config(&hold.to),
+        config(&hold.from)
+    )
+}
+
+/// What the release of a hold leads to.
+pub fn released(hold: Option<&RollbackHold>) -> String {
+    match hold {
+        Some(hold) => format!(
+            "{} the agent may update this machine to {} again.\n",
+            styled(GOOD, "Released:"),
+            config(&hold.from)
+        ),
+        None => "No rollback is held on this machine.\n".to_owned(),
     }
 }
 
@@ -212,18 +241,28 @@ pub struct CourseDocument<'a> {
     forecast: Option<&'a Forecast>,
     finished: Option<FinishedDocument<'a>>,
     failure: Option<&'a Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollback_hold: Option<&'a RollbackHold>,
 }
 
 impl<'a> CourseDocument<'a> {
     /// How it went.
     pub fn new(course: &'a Course) -> Self {
-        let mut document =
-            Self { result: "nothing", plan: None, drift: None, forecast: None, finished: None, failure: None };
+        let mut document = Self {
+            result: "nothing",
+            plan: None,
+            drift: None,
+            forecast: None,
+            finished: None,
+            failure: None,
+            rollback_hold: None,
+        };
         match course {
             Course::Refused => document.result = "refused",
             Course::Nothing => {}
             Course::Checked(forecast) => (document.result, document.forecast) = ("checked", Some(forecast)),
             Course::Declined => document.result = "declined",
+            Course::Delegated => document.result = "requested",
             Course::Finished(finished) => {
                 let finished = FinishedDocument::new(finished);
                 (document.result, document.finished) = (finished.ending, Some(finished));
@@ -240,6 +279,16 @@ impl<'a> CourseDocument<'a> {
     /// With what was planned.
     pub fn with_plan(self, plan: PlanDocument<'a>) -> Self {
         Self { plan: Some(plan), ..self }
+    }
+
+    /// With the hold that it leaves.
+    pub fn with_hold(self, rollback_hold: Option<&'a RollbackHold>) -> Self {
+        Self { rollback_hold, ..self }
+    }
+
+    /// The hold that it leaves, unless the rollback was undone and took it along.
+    pub fn hold(&self) -> Option<&'a RollbackHold> {
+        self.rollback_hold.filter(|_| self.finished.as_ref().is_none_or(FinishedDocument::keeps_hold))
     }
 
     /// With what there was to repair.
@@ -271,6 +320,10 @@ pub struct FinishedDocument<'a> {
 }
 
 impl<'a> FinishedDocument<'a> {
+    fn keeps_hold(&self) -> bool {
+        self.purpose != Purpose::Rollback || self.ending != "undone"
+    }
+
     /// Of this transaction.
     pub fn new(finished: &'a Finished) -> Self {
         let (ending, reason) = match &finished.ending {

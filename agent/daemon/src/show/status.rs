@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::rival::Rival;
+use ostler_core::rollback::{RELEASE, RollbackHold};
 use ostler_core::status::Status;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, OwedRestart, Phase, Purpose, Rejected, Trial};
@@ -33,6 +34,15 @@ pub fn status(status: &Status) -> String {
     }
     if let Some(trial) = &status.trial {
         let _ = writeln!(text, "{}  {}", styled(HEADING, "On trial     "), on_trial(trial));
+    }
+    if let Some(hold) = &status.rollback_hold {
+        let since = styled(FAINT, &format!("(since {})", moment::utc(hold.since)));
+        let _ = writeln!(
+            text,
+            "{}  {} {since}",
+            styled(HEADING, "Held         "),
+            printable(&format!("{}; release it with \"{RELEASE}\"", hold.words()))
+        );
     }
     if status.forced {
         let _ = writeln!(text, "{}  yes, the force file is there", styled(HEADING, "Next forced  "));
@@ -135,6 +145,8 @@ pub struct StatusDocument<'a> {
     restart: Option<RestartDocument<'a>>,
     trial: Option<TrialDocument<'a>>,
     rejected: Vec<RejectedDocument<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollback_hold: Option<&'a RollbackHold>,
     damaged: &'a [String],
     rival: Option<&'a Rival>,
     os: OsDocument<'a>,
@@ -213,6 +225,7 @@ impl<'a> StatusDocument<'a> {
             }),
             trial: status.trial.as_ref().map(TrialDocument::new),
             rejected: status.rejected.iter().map(RejectedDocument::new).collect(),
+            rollback_hold: status.rollback_hold.as_ref(),
             damaged: &status.damaged,
             rival: status.rival.as_ref(),
             os: OsDocument::new(status),

@@ -70,13 +70,15 @@ pub enum Slot {
     Rejected,
     /// The configuration that was taken over from another agent.
     Charge,
+    /// The rollback that a person asked for, until it is released.
+    Hold,
     /// What was delivered of the cluster's certificates, and what the kubelet has yet to get of them.
     Certificates,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Previous,
         Self::Next,
         Self::Plan,
@@ -89,6 +91,7 @@ impl Slot {
         Self::Trial,
         Self::Rejected,
         Self::Charge,
+        Self::Hold,
         Self::Certificates,
     ];
 
@@ -107,6 +110,7 @@ impl Slot {
             Self::Trial => "trial",
             Self::Rejected => "rejected",
             Self::Charge => "charge",
+            Self::Hold => "hold",
             Self::Certificates => "certificates",
         }
     }

@@ -71,7 +71,7 @@ impl<D: Disk> Machine<'_, D> {
     /// Removes the journal's records, the one that says whose the machine is at the very end; whether there were any.
     fn forget(&self) -> Result<bool, Trouble> {
         let known = self.charge()?.is_some() || self.last()?.is_some();
-        for slot in [Slot::Trial, Slot::Restart, Slot::Owed, Slot::Failed, Slot::Rejected, Slot::Previous] {
+        for slot in [Slot::Trial, Slot::Restart, Slot::Owed, Slot::Failed, Slot::Rejected, Slot::Hold, Slot::Previous] {
             self.journal.clear(slot)?;
         }
         self.journal.sweep(&[])?;

@@ -12,6 +12,7 @@ mod drift;
 mod first_boot;
 mod forward;
 mod hand_back;
+mod hold;
 mod inheritance;
 pub(crate) mod labels;
 mod log;

@@ -107,6 +107,7 @@ impl<D: Disk> Machine<'_, D> {
         self.remember(applied)?;
         self.judge(finished)?;
         self.owe(finished)?;
+        self.settle_hold(finished)?;
         self.put(Slot::Last, finished)?;
         if applied && finished.purpose == Purpose::Update {
             self.consume_force()?;

@@ -5,7 +5,7 @@ use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::release::{self, ALEPH_PATHS, Aleph};
 use ostler_core::os::state::OsState;
 use ostler_core::status::{Inherited, Status};
-use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart, Rejected};
+use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart};
 use serde::de::DeserializeOwned;
 
 use super::charge::{self, Charge};
@@ -23,7 +23,6 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
     let restart: Option<OrderedRestart> = record(&view, Slot::Restart, &mut damaged)?;
     let trial: Option<Held> = record(&view, Slot::Trial, &mut damaged)?;
     let trial = trial.and_then(|held| held.beside(open.as_ref()));
-    let rejected: Option<Vec<Rejected>> = record(&view, Slot::Rejected, &mut damaged)?;
     let previous = previous(&view, &mut damaged)?;
     let done = match (&open, view.completed()?) {
         (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
@@ -60,7 +59,8 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         restart: restart.filter(|restart| restart.boot.lasts(boot)),
         boot: boot.clone(),
         trial,
-        rejected: rejected.unwrap_or_default(),
+        rejected: record(&view, Slot::Rejected, &mut damaged)?.unwrap_or_default(),
+        rollback_hold: record(&view, Slot::Hold, &mut damaged)?,
         damaged,
         own_kargs,
         os: OsState::default(),

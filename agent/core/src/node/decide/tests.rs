@@ -320,6 +320,48 @@ fn a_hold_stops_before_the_drain_and_not_after() {
     ]);
 }
 
+/// A person's rollback from `a` to `z` is made like an update and then holds; a third configuration is a new wish.
+#[test]
+fn a_rollback_is_made_by_the_rules_of_updates_and_held_until_it_is_released() {
+    let hold = |desired: Option<&str>| {
+        let (from, to, desired) = ("a".to_owned(), "z".to_owned(), desired.map(str::to_owned));
+        Some(RollbackHold { from, to, desired, since: 1 })
+    };
+    let asked = |to: &str| Case::to(to).machine(|machine| machine.rollback_hold = hold(Some("c")));
+    let reached = |to: &str| asked(to).machine(|machine| machine.config = Some("z".to_owned()));
+    let drain = "Wait(Controller { request: \"drain-z\" }) Draining ask drain-z";
+    check(vec![
+        (asked("a"), "Plan Considering"),
+        (asked("c"), "Plan Considering"),
+        (asked("a").ready(false), "Apply Executing"),
+        (asked("a").ready(true), drain),
+        (asked("a").ready(true).annotated(keys::HOLD, "Easter"), drain),
+        (asked("a").ready(true).drain("drain-z", "drain-z").cordoned(), "Apply Executing"),
+        (asked("a").machine(|machine| machine.trial = trial("boot-1")), "Plan Considering"),
+        (asked("a").outlook(Outlook::Refused(trouble())), "Wait(Help) Refused Unreconcilable"),
+        (
+            asked("a").machine(|machine| machine.open = Some(open(Purpose::Update, "a", Some(BOOT)))),
+            "Withdraw Executing",
+        ),
+        (asked("z"), "Plan Considering"),
+        (reached("z"), "Wait(Settled) Settled"),
+        (reached("b"), "Plan Considering"),
+        (reached("a").machine(|machine| machine.awaits_reboot = true), "Reboot { late: None } Restarting"),
+    ]);
+    for desired in ["a", "c"] {
+        let held = reached(desired).ready(true).decided();
+        assert!(matches!(&held.next, Next::Wait(Wait::RollbackRelease { hold }) if hold.from == "a"), "{held:?}");
+        assert_eq!((held.phase, held.trouble, held.drain), (Phase::Held, None, None));
+        let drained = reached(desired).drain("drain-z", "drain-z").cordoned().decided().drain;
+        assert_eq!(drained.map(|request| request.text()).as_deref(), Some("uncordon-z"));
+    }
+    let empty = asked("a").machine(|machine| {
+        machine.config = None;
+        machine.rollback_hold = Some(RollbackHold { to: "mco-empty-mc".to_owned(), ..hold(None).unwrap() });
+    });
+    assert_eq!(empty.decided().phase, Phase::Held, "a machine that had no configuration");
+}
+
 #[test]
 fn what_cannot_be_had_is_told_and_workloads_come_back() {
     let chance = || Outlook::Blocked("registry".to_owned());

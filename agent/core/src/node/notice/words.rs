@@ -151,9 +151,9 @@ impl Notice {
         Some(match self {
             Self::Refused { config, reason } => format!("update to {config} refused: {reason}"),
             Self::Attention { reason } => format!("needs attention: {reason}"),
-            Self::Held { config, reason, source } => {
+            Self::Held { config, reason, release } => {
                 let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                format!("update to {config} held{reason}; to release it, {}", source.release())
+                format!("update to {config} held{reason}; to release it, {release}")
             }
             Self::RestartLate { seconds } => {
                 format!("the restart ordered {seconds} seconds ago has not happened; it is ordered again")

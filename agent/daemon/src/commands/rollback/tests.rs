@@ -1,6 +1,7 @@
 //! What `ostler rollback` asks for, says and ends in.
 
-use ostler_core::protocol::{Forecast, Observation, Reply, Sealed};
+use ostler_core::protocol::{Class, Forecast, Observation, Reply, Sealed};
+use ostler_core::rollback::RollbackHold;
 use ostler_core::transaction::Purpose;
 use serde_json::{Value, json};
 
@@ -14,11 +15,32 @@ const ASK: ConsentOptions = ConsentOptions { dry_run: false, yes: false };
 const DRY: ConsentOptions = ConsentOptions { dry_run: true, yes: false };
 
 fn run(scene: Scene, consent: ConsentOptions, replies: Vec<Reply>) -> (Played, Scripted) {
+    run_beside(None, scene, consent, replies)
+}
+
+/// Beside an agent that is to reach something, or nothing.
+fn run_beside(
+    agent: Option<Option<String>>,
+    scene: Scene,
+    consent: ConsentOptions,
+    replies: Vec<Reply>,
+) -> (Played, Scripted) {
     let mut asks = Scripted::new(replies);
     let rules = Rules { first_boot: true, ..Rules::default() };
-    let played = play(scene, |console| go_back(rules, &mut &mut asks, consent, console));
+    let played = play(scene, |console| go_back(rules, &mut &mut asks, consent, agent, console));
     (played, asks)
 }
+
+fn hold() -> RollbackHold {
+    let (from, to) = ("rendered-worker-2".to_owned(), "rendered-worker-1".to_owned());
+    RollbackHold { from, to, desired: None, since: 1_791_000_000 }
+}
+
+fn held() -> Reply {
+    Reply::RollbackHold(hold())
+}
+
+const HOLD: Request = Request::HoldRollback { desired: None };
 
 fn before(previous: Option<Value>) -> Reply {
     let current = observation(Some(one_file("rendered-worker-2", "y")));
@@ -33,14 +55,17 @@ fn checked() -> Reply {
 fn the_way_back_is_shown_checked_and_taken_by_the_rules_that_were_given() {
     let replies = vec![before(Some(one_file("rendered-worker-1", "x"))), checked()];
     let done = Reply::Finished(finished(Purpose::Rollback));
-    let (played, asks) = run(SCRIPT, YES, [replies.clone(), vec![done]].concat());
+    let (played, asks) = run(SCRIPT, YES, [replies.clone(), vec![held(), done]].concat());
     assert_eq!(played.outcome, Outcome::Success);
     assert!(played.stdout.starts_with("Plan from rendered-worker-2 to rendered-worker-1\n"), "{}", played.stdout);
     assert!(played.stdout.contains("To change: one file, link or directory. To write: nothing.\n"));
     assert!(played.stdout.contains("Rolled back: the machine is in rendered-worker-1 again. Changed: 3 files,"));
     let rules = Rules { first_boot: true, ..Rules::default() };
     let request = |check| Request::Rollback { check, rules: rules.clone() };
-    assert_eq!(asks.asked, [Request::Observe, request(true), request(false)]);
+    assert_eq!(asks.asked, [Request::Observe, request(true), HOLD, request(false)]);
+    let kept =
+        "Held: the agent keeps this machine in rendered-worker-1 and does not update it to rendered-worker-2 again.";
+    assert!(played.stdout.contains(kept) && played.stdout.contains("ostler rollback --release"), "{}", played.stdout);
 
     let (played, asks) = run(PROGRAM, DRY, replies);
     assert_eq!((played.outcome, asks.asked.len()), (Outcome::Success, 2));
@@ -78,10 +103,12 @@ fn every_way_it_can_end_has_its_exit_code() {
     let interrupted = Reply::Observed(Observation { interrupted: true, ..observation(None) });
     let done = || Reply::Finished(finished(Purpose::Rollback));
     for (scene, consent, replies, outcome) in [
-        (person("y\n"), ASK, vec![previous(), checked(), done()], Outcome::Success),
+        (person("y\n"), ASK, vec![previous(), checked(), held(), done()], Outcome::Success),
         (person("n\n"), ASK, vec![previous(), checked()], Outcome::Failed),
         (SCRIPT, ASK, vec![previous(), checked()], Outcome::BadInput),
-        (SCRIPT, YES, vec![previous(), checked(), Reply::Finished(undone(Purpose::Rollback))], Outcome::Failed),
+        (SCRIPT, YES, vec![previous(), checked(), held(), Reply::Finished(undone(Purpose::Rollback))], Outcome::Failed),
+        (SCRIPT, YES, vec![previous(), checked(), held()], Outcome::Unsettled),
+        (SCRIPT, YES, vec![previous(), checked(), Reply::Failed(failure(Class::Refusal, true))], Outcome::Refused),
         (SCRIPT, YES, vec![previous(), Reply::Nothing], Outcome::Success),
         (SCRIPT, YES, vec![before(Some(one_file("rendered-worker-2", "y")))], Outcome::Success),
         (SCRIPT, YES, vec![before(Some(unreadable))], Outcome::Refused),
@@ -93,7 +120,8 @@ fn every_way_it_can_end_has_its_exit_code() {
         assert_eq!(played.outcome, outcome, "{:?} {played:?}", asks.kinds());
     }
     for (class, unchanged, outcome) in FAILURES {
-        let (played, _) = run(SCRIPT, YES, vec![previous(), checked(), Reply::Failed(failure(class, unchanged))]);
+        let (played, _) =
+            run(SCRIPT, YES, vec![previous(), checked(), held(), Reply::Failed(failure(class, unchanged))]);
         assert_eq!(played.outcome, outcome, "{class:?} {unchanged}");
     }
 }
@@ -105,8 +133,9 @@ fn a_change_that_waits_for_its_restart_is_taken_back() {
         Reply::Observed(Observation { interrupted: true, awaiting, ..observation(None) })
     };
     let done = || Reply::Finished(undone(Purpose::Update));
-    let (played, asks) = run(SCRIPT, YES, vec![waiting(), done()]);
-    assert_eq!((played.outcome, &asks.asked[..]), (Outcome::Success, &[Request::Observe, Request::Withdraw][..]));
+    let (played, asks) = run(SCRIPT, YES, vec![waiting(), held(), done()]);
+    assert_eq!((played.outcome, &asks.asked[..]), (Outcome::Success, &[Request::Observe, HOLD, Request::Withdraw][..]));
+    assert!(played.stdout.contains("ostler rollback --release"), "{played:?}");
     assert!(
         played.stdout.starts_with("The change to rendered-worker-2 waits for the machine to restart."),
         "{played:?}"
@@ -118,13 +147,49 @@ fn a_change_that_waits_for_its_restart_is_taken_back() {
 }
 
 #[test]
+fn beside_an_agent_the_rollback_is_recorded_and_left_to_it() {
+    let agent = || Some(Some("rendered-worker-3".to_owned()));
+    let hold_for = Request::HoldRollback { desired: Some("rendered-worker-3".to_owned()) };
+    let planned = || vec![before(Some(one_file("rendered-worker-1", "x"))), checked(), held()];
+    let (played, asks) = run_beside(agent(), SCRIPT, YES, planned());
+    assert_eq!((played.outcome, asks.asked.last()), (Outcome::Success, Some(&hold_for)));
+    let said = ["Requested: the agent rolls this machine back", "ostler rollback --release"];
+    assert!(said.iter().all(|words| played.stdout.contains(words)), "{}", played.stdout);
+    let (played, _) = run_beside(agent(), PROGRAM, YES, planned());
+    assert_eq!(played.json()["result"], "requested");
+    assert_eq!(played.json()["rollbackHold"]["from"], "rendered-worker-2");
+
+    let awaiting = Some("rendered-worker-2".to_owned());
+    let waiting = Reply::Observed(Observation { interrupted: true, awaiting, ..observation(None) });
+    let (played, asks) = run_beside(agent(), SCRIPT, YES, vec![waiting, held()]);
+    assert_eq!((played.outcome, &asks.asked[..]), (Outcome::Success, &[Request::Observe, hold_for][..]));
+    let (played, asks) = run_beside(agent(), SCRIPT, DRY, planned());
+    assert_eq!((played.outcome, asks.asked.len()), (Outcome::Success, 2), "a dry run holds nothing");
+}
+
+#[test]
+fn a_hold_is_released_and_what_was_held_is_told() {
+    for (reply, said, json) in [
+        (held(), "Released: the agent may update this machine to rendered-worker-2 again.\n", json!(hold())),
+        (Reply::Nothing, "No rollback is held on this machine.\n", json!(null)),
+    ] {
+        let mut asks = Scripted::new([reply.clone()]);
+        let played = play(SCRIPT, |console| release(&mut &mut asks, console));
+        assert_eq!((played.outcome, played.stdout.as_str()), (Outcome::Success, said));
+        assert_eq!(asks.asked, [Request::ReleaseRollback]);
+        let played = play(PROGRAM, |console| release(&mut &mut Scripted::new([reply]), console));
+        assert_eq!(played.json()["released"], json);
+    }
+}
+
+#[test]
 fn no_secret_of_either_config_comes_out_again() {
     let secret = "c4n4ry-hunter2";
     let current = observation(Some(one_file("rendered-worker-2", &format!("{secret}2"))));
     let previous = Some(Sealed::new(one_file("rendered-worker-1", secret)));
     let observed = Reply::Observed(Observation { previous, ..current });
     for scene in [SCRIPT, PROGRAM] {
-        let replies = vec![observed.clone(), checked(), Reply::Finished(undone(Purpose::Rollback))];
+        let replies = vec![observed.clone(), checked(), held(), Reply::Finished(undone(Purpose::Rollback))];
         let (played, _) = run(scene, YES, replies);
         assert!(played.stdout.contains("policy.json") && !format!("{played:?}").contains(secret), "{played:?}");
     }

@@ -6,6 +6,7 @@ mod deployments;
 mod drift;
 mod generate;
 mod handover;
+mod hold;
 mod hosted;
 mod kills;
 mod labels;

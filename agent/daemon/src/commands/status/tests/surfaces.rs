@@ -11,6 +11,7 @@ use ostler_core::node::{
     TroubleKind, Wait, annotations, keys,
 };
 use ostler_core::os::behind::Behind;
+use ostler_core::rollback::RollbackHold;
 use ostler_core::status::Inherited;
 use ostler_core::transaction::{Rejected, Trial};
 use ostler_core::verdict::{AgentReport, ConfigSource, Lost, Reason, State};
@@ -236,6 +237,12 @@ fn waiting_for() -> Vec<Row> {
             "Waiting for the hold on the update to rendered-worker-2 to be released (Easter).",
         ),
         row(
+            Status { rollback_hold: Some(rolled_back()), ..settled() },
+            wait(Wait::RollbackRelease { hold: rolled_back() }, Phase::Held),
+            "Waiting for the hold on the update to rendered-worker-2 to be released (rolled back from rendered-worker-2 to \
+             rendered-worker-1).",
+        ),
+        row(
             Status { busy: true, ..settled() },
             wait(Wait::Turn, Phase::Executing),
             "Waiting for another process that changes the machine.",
@@ -250,6 +257,11 @@ fn waiting_for() -> Vec<Row> {
             "Waiting for an agent to check rendered-worker-1, which ostler did not apply.",
         ),
     ]
+}
+
+fn rolled_back() -> RollbackHold {
+    let (from, to) = ("rendered-worker-2".to_owned(), "rendered-worker-1".to_owned());
+    RollbackHold { from, to, desired: None, since: NOW }
 }
 
 fn unknown() -> Vec<Row> {
@@ -330,9 +342,10 @@ const fn number(reason: &Reason) -> usize {
         Reason::Unobserved { .. } => 33,
         Reason::NoConfiguration => 34,
         Reason::NoAgent => 35,
+        Reason::RollbackHold(_) => 36,
     }
 }
-const REASONS: usize = 36;
+const REASONS: usize = 37;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {
