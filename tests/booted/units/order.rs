@@ -119,7 +119,7 @@ fn is_told_of(packaged: &Packaged) {
     let metrics = packaged.node.machine.run("bash", &["-c", ask]);
     assert!(metrics.contains("mcd_state{") && metrics.contains("ostler_phase"), "{metrics}");
     packaged.write("etc/motd", "changed by hand");
-    packaged.wait_until("drift is told", || packaged.said("differs from old in 1 ways") > 0);
+    packaged.wait_until("drift is told", || packaged.said("1 difference from old: ") > 0);
 }
 
 fn is_started_again_when_it_hangs(packaged: &Packaged) {
