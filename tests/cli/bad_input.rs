@@ -39,7 +39,11 @@ fn a_document_that_is_no_machine_config_is_told_by_what_it_is() {
         ("scalar", b"hello\n", "the document is not an object"),
         ("ignition", b"ignition: {version: 3.5.0}\n", "bare Ignition config"),
         ("truncated", b"{\"kind\": \"MachineConfig\", \"spec\": {", "not valid JSON"),
-        ("two", b"kind: MachineConfig\nspec: {}\n---\nkind: MachineConfig\nspec: {}\n", "the file has several YAML documents"),
+        (
+            "two",
+            b"kind: MachineConfig\nspec: {}\n---\nkind: MachineConfig\nspec: {}\n",
+            "the file has several YAML documents",
+        ),
         ("tabs", b"spec:\n\tconfig: {}\n", "not valid YAML"),
         ("no-spec", b"kind: MachineConfig\n", "no spec"),
         ("types", b"spec: {kernelArguments: nosmt}\n", "spec.kernelArguments"),

@@ -62,6 +62,7 @@ fn notice(reason: &Reason) -> Option<Notice> {
         Reason::ConflictingAgent(_)
         | Reason::FinalizationFailed { .. }
         | Reason::SourceUnreadable { .. }
+        | Reason::ServicesFailed { .. }
         | Reason::CertificatesRefused { .. }
         | Reason::Drift(_) => None,
         other => (other.state() == State::NeedsAttention).then(|| Notice::Attention { reason: other.report() }),

@@ -63,6 +63,7 @@ fn closed(machine: &Status, agent: &Agent<'_>) -> Vec<Reason> {
     if machine.awaits_reboot || machine.restart.is_some() || trial.is_some_and(unrestarted) {
         reasons.push(restart(machine));
     }
+    reasons.extend(services(machine));
     if agent.is_running() {
         return reasons;
     }
@@ -79,6 +80,13 @@ fn closed(machine: &Status, agent: &Agent<'_>) -> Vec<Reason> {
     reasons.extend(behind.map(|behind| Reason::OsDiffers { reason: behind.words.clone() }));
     reasons.extend(rejected(machine));
     reasons
+}
+
+/// A restart of the machine starts every service anew.
+fn services(machine: &Status) -> Option<Reason> {
+    let last = machine.last.as_ref().filter(|last| last.boot.lasts(&machine.boot))?;
+    let failures: Vec<String> = last.service_failures.iter().map(ToString::to_string).collect();
+    (!failures.is_empty()).then_some(Reason::ServicesFailed { failures })
 }
 
 /// The last transaction was given up for its configuration's own fault.

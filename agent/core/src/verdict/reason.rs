@@ -78,6 +78,11 @@ pub enum Reason {
         /// How.
         reason: String,
     },
+    /// Services that an undo could not bring back, in this boot.
+    ServicesFailed {
+        /// Which, and why.
+        failures: Vec<String>,
+    },
     /// Certificates of the cluster cannot be written.
     CertificatesRefused {
         /// Why.
@@ -217,6 +222,7 @@ impl Reason {
             | Self::FinalizationFailed { .. }
             | Self::DeploymentsUnreadable { .. }
             | Self::OsDiffers { .. }
+            | Self::ServicesFailed { .. }
             | Self::CertificatesRefused { .. }
             | Self::Drift(_) => State::NeedsAttention,
             Self::Evaluating { .. }
@@ -275,6 +281,13 @@ impl Reason {
             Self::FinalizationFailed { reason } => format!("a staged deployment was not finalized: {reason}"),
             Self::DeploymentsUnreadable { reason } => format!("the deployments cannot be read: {reason}"),
             Self::OsDiffers { reason } => format!("the operating system is not that of the configuration: {reason}"),
+            Self::ServicesFailed { failures } => {
+                format!(
+                    "{} not in the current configuration: {}",
+                    words::count(failures.len(), "service"),
+                    failures.join("; ")
+                )
+            }
             Self::CertificatesRefused { reason } => format!("certificates cannot be delivered: {reason}"),
             Self::Drift(drift) => {
                 format!("{} from {}: {}", words::count(drift.count, "difference"), drift.config, drift.words)
@@ -351,6 +364,7 @@ impl Reason {
             Self::FinalizationFailed { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\"",
             Self::DeploymentsUnreadable { .. } => "see \"ostree admin status\"",
             Self::OsDiffers { .. } | Self::Adoption { .. } => "start the agent: \"systemctl start ostler\"",
+            Self::ServicesFailed { .. } => "repair and restart each with systemctl, or run \"ostler reboot\"",
             Self::Drift(_) => "run \"ostler drift\" for all of it, \"ostler drift --repair\" to undo it",
             Self::Restart { .. } => "run \"ostler reboot\"",
             Self::HealthChecks { missing, until: None, .. } if missing.is_empty() => {

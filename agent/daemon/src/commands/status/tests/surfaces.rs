@@ -13,7 +13,7 @@ use ostler_core::node::{
 use ostler_core::os::behind::Behind;
 use ostler_core::rollback::RollbackHold;
 use ostler_core::status::Inherited;
-use ostler_core::transaction::{Rejected, Trial};
+use ostler_core::transaction::{Rejected, ServiceFailure, Trial};
 use ostler_core::verdict::{AgentReport, ConfigSource, Lost, Reason, State};
 use tokio::sync::watch;
 
@@ -104,6 +104,10 @@ fn attention() -> Vec<Row> {
         (beside(Status { damaged: vec!["a: torn".to_owned()], ..settled() }), "damaged journal records: a: torn"),
         (beside(Status { os_unknown: Some(why()), ..settled() }), "the deployments cannot be read: why"),
         (
+            beside(Status { last: Some(unrestored()), ..settled() }),
+            "1 service not in the current configuration: cannot restart app.service: why",
+        ),
+        (
             beside(Status { os: OsState { finalization_failure: Some(why()), ..OsState::default() }, ..settled() }),
             "a staged deployment was not finalized: why",
         ),
@@ -143,6 +147,11 @@ fn attention() -> Vec<Row> {
     let first = |words: &str| -> &'static str { format!("Needs attention: {words}.").leak() };
     let rows = rows.into_iter().map(|((machine, agent), words)| row(machine, agent, first(words)));
     rows.chain(refusals).collect()
+}
+
+fn unrestored() -> Finished {
+    let failure = ServiceFailure { unit: "app.service".to_owned(), action: "restart".to_owned(), cause: why() };
+    Finished { service_failures: vec![failure], ..undone(Purpose::Update) }
 }
 
 fn drifted() -> AgentReport {
@@ -343,9 +352,10 @@ const fn number(reason: &Reason) -> usize {
         Reason::NoConfiguration => 34,
         Reason::NoAgent => 35,
         Reason::RollbackHold(_) => 36,
+        Reason::ServicesFailed { .. } => 37,
     }
 }
-const REASONS: usize = 37;
+const REASONS: usize = 38;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {
