@@ -20,9 +20,7 @@ fn is_at_work(agent: &Agent) -> bool {
 fn an_agent_in_a_long_change_is_alive_and_ends_after_it() {
     let Some(mut agent) = Agent::start(Driver::Bootc, 20, IMPATIENT) else { return };
     assert_eq!((agent.property("ActiveState"), agent.property("SubState")), ("active".into(), "running".into()));
-    agent.wait_until("it says what it does", || {
-        agent.property("StatusText").starts_with("in the desired configuration")
-    });
+    agent.wait_until("it says what it does", || agent.property("StatusText").starts_with("Up to date."));
     let process = agent.property("MainPID");
     agent.node.fault(&json!({"bootc": {"slow_until": "/run/go", "method": "switch"}}));
     agent.desire("2-new", &agent.node.new_config());

@@ -43,12 +43,10 @@ fn a_boot_that_takes_its_time_is_waited_for() {
     agent.desire("2-new", &checked(&agent, "/bin/sh -c 'until [ -e /run/go ]; do sleep 0.1; done'"));
     agent.node.machine.reboot_and_watch();
     agent.wait_until("the agent has begun", || agent.object().is_object());
-    agent.wait_until("the boot has yet to be proven", || {
-        agent.property("StatusText").contains("the proof of this boot")
-    });
+    agent.wait_until("the boot has yet to be verified", || agent.property("StatusText").contains("health checks"));
     // What a start of the agent does not change is when the machine was started.
     agent.node.machine.run("systemctl", &["restart", "ostler.service"]);
-    agent.wait_until("it is waited for", || agent.property("StatusText").contains("the proof of this boot"));
+    agent.wait_until("it is waited for", || agent.property("StatusText").contains("health checks"));
     assert_eq!(agent.node.status()["trial"]["config"], "new");
     agent.node.write("run/go", "");
     agent.comes_to_rest_in("new");
@@ -129,7 +127,7 @@ fn what_ostree_leaves_word_of_is_told_though_ostree_has_told_it_itself() {
     };
     agent.node.write("boot/ostree/finalize-failure.stamp", "Installing kernel: No space left on device");
     agent.node.machine.reboot();
-    agent.wait_until("the agent has looked", || agent.is("Updated"));
+    agent.wait_until("the agent has looked", || agent.is("NodeDegraded"));
     assert!(!agent.node.machine.path("boot/ostree/finalize-failure.stamp").exists(), "ostree has told it");
     assert_eq!(agent.said("not finished: Installing kernel: No space left on device"), 1, "{}", agent.journal());
     let status = agent.node.status();
