@@ -44,9 +44,9 @@ impl Cost {
     }
 
     /// Whether both are of one size. On a busy machine a watch may answer late, and then the status object is asked for and
-    /// written once more: four requests and some fifty kilobytes. The objects of a thousand others are megabytes.
+    /// written once or twice more: some six requests and fifty kilobytes. The objects of a thousand others are megabytes.
     fn assert_like(&self, other: &Self) {
-        assert!(self.requests.len().abs_diff(other.requests.len()) <= 4, "{self:#?} {other:#?}");
+        assert!(self.requests.len().abs_diff(other.requests.len()) <= 6, "{self:#?} {other:#?}");
         assert!(self.bytes.abs_diff(other.bytes) <= 100_000, "{} and {} bytes", self.bytes, other.bytes);
     }
 }

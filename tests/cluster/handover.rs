@@ -43,9 +43,11 @@ async fn a_restart_that_the_daemon_announced_and_did_not_live_to_see_is_made() {
     subject.controller.annotate("announced", &left).await;
     subject.want("rendered-announced-2").await;
     subject.start();
-    let node = subject
-        .node_until("the record of the disk", |node| annotation(node, "currentConfig") == Some("rendered-announced-2"))
-        .await;
+    let rationale = "Node will reboot into config rendered-announced-2";
+    sandbox::until("the restart is due", || subject.log().contains(rationale));
+    let node = subject.controller.nodes().get("announced").await.unwrap();
+    // It is in effect after the restart, whatever is on the disk.
+    assert_eq!(annotation(&node, "currentConfig"), Some("rendered-announced-1"), "{}", subject.log());
     assert_eq!(annotation(&node, "post-config-action"), Some("Rebooting"), "{}", subject.log());
     assert_eq!(annotation(&node, "state"), Some("Working"), "{}", subject.log());
     std::fs::remove_file(subject.sandbox.path("/run/bin/machine-config-daemon")).unwrap();
@@ -60,6 +62,9 @@ async fn nothing_is_published_while_a_machine_config_daemon_runs() {
     let mut subject = node(server, "shared").await;
     estate::installed(&subject.sandbox, "rendered-shared-1", &[(QUIET, "one")]);
     subject.sandbox.write("/proc/4711/cmdline", "machine-config-daemon\0start\0");
+    subject.sandbox.write("/proc/4711/status", "Name:\tx\nUid:\t0\t0\t0\t0\n");
+    subject.sandbox.write("/proc/4711/stat", "4711 (machine-config-) S 1");
+    std::os::unix::fs::symlink("/run/bin/machine-config-daemon", subject.sandbox.path("/proc/4711/exe")).unwrap();
     subject.start();
     sandbox::until("it stands back", || subject.log().contains("runs on this node as process 4711"));
     let seen = subject.controller.nodes().get("shared").await.unwrap();

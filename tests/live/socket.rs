@@ -17,7 +17,7 @@ fn the_command_reaches_an_applier_that_systemd_starts_and_that_ends_when_idle() 
         whole.extend(arguments);
         node.run("env", &whole)
     };
-    ostler(&["status"]).exits(0);
+    ostler(&["status"]).exits(6).says("no configuration was ever applied here");
     assert_eq!(node.systemctl(&["is-active", "ostler-applier.service"]), "active");
     let config = node.config("config", &ignition(&[file("/etc/app.conf", "second")], &[]));
     ostler(&["apply", "--to", &config, "--policy=/var/tmp/policy.yaml", "--yes"]).exits(0);

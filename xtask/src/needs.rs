@@ -171,6 +171,14 @@ pub const NEEDS: &[Need] = &[
         fedora: &["e2fsprogs"],
         doors: &[Door::Test, Door::Vm],
     },
+    Need {
+        what: "setfacl, getfacl and setfattr, which give files access lists and attributes to keep",
+        programs: &["setfacl", "getfacl", "setfattr"],
+        also: nothing_else,
+        debian: &["acl", "attr"],
+        fedora: &["acl", "attr"],
+        doors: &[Door::Test],
+    },
 ];
 
 const fn nothing_else() -> bool {
