@@ -43,8 +43,7 @@ async fn a_restart_that_the_daemon_announced_and_did_not_live_to_see_is_made() {
     subject.controller.annotate("announced", &left).await;
     subject.want("rendered-announced-2").await;
     subject.start();
-    let rationale = "Node will reboot into config rendered-announced-2";
-    sandbox::until("the restart is due", || subject.log().contains(rationale));
+    sandbox::until("the restart is due", || subject.log().contains("wait for the machine to restart"));
     let node = subject.controller.nodes().get("announced").await.unwrap();
     // It is in effect after the restart, whatever is on the disk.
     assert_eq!(annotation(&node, "currentConfig"), Some("rendered-announced-1"), "{}", subject.log());
