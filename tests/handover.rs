@@ -110,7 +110,7 @@ fn files_of_an_update_that_was_cut_off_are_brought_to_the_new_configuration() {
     let new = [(QUIET, "two"), (OTHER, "same")];
     node.want("rendered-2", &new);
     let answer = node.taken_over("rendered-2");
-    assert!(answer.stderr.contains("2 differences from its configuration were put right"), "{answer}");
+    assert!(answer.stderr.contains("2 differences from its configuration repaired"), "{answer}");
     node.handed_back("rendered-2", &new);
 }
 

@@ -11,7 +11,6 @@ use crate::process;
 /// What a warning means for the check that prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warnings {
-    /// It fails.
     Deny,
     /// It goes on.
     Print,

@@ -114,7 +114,6 @@ pub enum Refusal {
     /// A file where the kernel keeps its own.
     #[error("file {path:?} lies below {tree}, where files cannot be replaced, kept or put back")]
     KernelPath {
-        /// The file.
         path: String,
         /// The directory of the kernel's.
         tree: &'static str,

@@ -2,6 +2,8 @@
 //!
 //! A step names what it is about. The bytes, keys and hashes come from the configuration that the plan leads to.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ignition::Owner;
@@ -123,6 +125,54 @@ pub enum Step {
     },
     /// Restart the machine.
     Reboot,
+}
+
+impl Step {
+    /// The service that the step reloads or restarts.
+    pub fn service(&self) -> Option<(&str, ServiceAction)> {
+        match self {
+            Self::ReloadService { service } => Some((service, ServiceAction::Reload)),
+            Self::RestartService { service } => Some((service, ServiceAction::Restart)),
+            Self::StageOs(_)
+            | Self::Drain
+            | Self::WriteFile { .. }
+            | Self::RemoveFile { .. }
+            | Self::WriteUnit { .. }
+            | Self::WriteDropin { .. }
+            | Self::RemoveUnit { .. }
+            | Self::RemoveDropin { .. }
+            | Self::MaskUnit { .. }
+            | Self::UnmaskUnit { .. }
+            | Self::EnableUnit { .. }
+            | Self::DisableUnit { .. }
+            | Self::PresetUnit { .. }
+            | Self::SetSshKeys { .. }
+            | Self::SetPassword { .. }
+            | Self::LockPassword { .. }
+            | Self::RecordConfig { .. }
+            | Self::DaemonReload
+            | Self::Reboot => None,
+        }
+    }
+}
+
+/// What makes a service read a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ServiceAction {
+    /// It keeps running, as with `systemctl reload`.
+    Reload,
+    /// It ends and starts again.
+    Restart,
+}
+
+impl fmt::Display for ServiceAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reload => "reload",
+            Self::Restart => "restart",
+        })
+    }
 }
 
 /// A user or group to be resolved on the machine.

@@ -26,21 +26,18 @@ const RENDERED: &str = "rendered-";
 pub enum Warning {
     /// The Ignition config has nothing in it but its version.
     RemovesEverything {
-        /// The MachineConfig.
         config: String,
         /// How much goes.
         removals: usize,
     },
     /// A part of a pool's configuration, or one that a person wrote, takes things away.
     NotRendered {
-        /// The MachineConfig.
         config: String,
         /// How much goes.
         removals: usize,
     },
     /// A key is ignored.
     UnknownKey {
-        /// Where.
         path: String,
         /// The key that may be meant.
         nearest: Option<&'static str>,

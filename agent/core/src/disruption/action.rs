@@ -26,6 +26,20 @@ pub enum Action {
     Reboot,
 }
 
+/// The service that [`Action::Special`] reloads.
+pub const CRIO: &str = "crio.service";
+
+impl Action {
+    /// The service that it reloads or restarts.
+    pub fn service(&self) -> Option<&str> {
+        match self {
+            Self::Reload(service) | Self::Restart(service) => Some(service),
+            Self::Special => Some(CRIO),
+            Self::None | Self::Drain | Self::DaemonReload | Self::Reboot => None,
+        }
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

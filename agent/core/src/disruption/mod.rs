@@ -9,7 +9,7 @@ mod defaults;
 mod document;
 mod policy;
 
-pub use action::Action;
+pub use action::{Action, CRIO};
 pub(crate) use decide::os_causes;
 pub use decide::{Cause, Decision, Subject, decide};
 pub use document::{PolicyFile, PolicyFileError};

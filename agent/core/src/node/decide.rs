@@ -119,10 +119,7 @@ pub enum Wait {
         reason: String,
     },
     /// Somebody to release the hold that a rollback left.
-    RollbackRelease {
-        /// The hold.
-        hold: RollbackHold,
-    },
+    RollbackRelease { hold: RollbackHold },
     /// The drain controller.
     Controller {
         /// What it was asked for.
@@ -339,7 +336,6 @@ fn stuck(facts: &Facts<'_>, phase: Phase, trouble: Trouble) -> Decision {
 /// What a node is to reach, and whether that is a rollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The configuration.
     pub config: ConfigRef,
     /// Whether it is the one before the current one, because a person asked for that.
     pub rollback: bool,

@@ -343,16 +343,12 @@ pub enum Notice {
     },
     /// A configuration can be applied, and may not be what was meant.
     ConfigDoubtful {
-        /// The configuration.
         config: String,
         /// What is worth knowing of it.
         words: String,
     },
     /// The node does not go on without a person, for a reason that no other notice gives.
-    Attention {
-        /// Why.
-        reason: String,
-    },
+    Attention { reason: String },
 }
 
 mod words;

@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::disruption::Action;
+use crate::disruption::{Action, CRIO};
 use crate::machine_config::MachineConfig;
-use crate::step::Step;
+use crate::step::{ServiceAction, Step};
 use crate::unit_name;
 
 /// A restart or reload that a policy asks for and that is left out, because it could only fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dropped {
-    /// The service.
     pub service: String,
-    /// `restart` or `reload`.
-    pub action: &'static str,
+    /// The action that the policy asks for.
+    pub action: ServiceAction,
     /// Why it could only fail.
     pub why: Gone,
 }
@@ -39,7 +38,7 @@ pub(super) fn steps(actions: &[Action]) -> Vec<Step> {
         Action::None | Action::Drain | Action::DaemonReload => None,
         Action::Reload(service) => Some(Step::ReloadService { service: service.clone() }),
         Action::Restart(service) => Some(Step::RestartService { service: service.clone() }),
-        Action::Special => Some(Step::ReloadService { service: "crio.service".to_owned() }),
+        Action::Special => Some(Step::ReloadService { service: CRIO.to_owned() }),
         Action::Reboot => Some(Step::Reboot),
     });
     let mut steps: Vec<Step> = Vec::new();
@@ -60,13 +59,9 @@ pub(super) fn gone(
     target: &MachineConfig,
     os_units: &BTreeSet<String>,
 ) -> Option<Dropped> {
-    let (service, action) = match step {
-        Step::RestartService { service } => (service, "restart"),
-        Step::ReloadService { service } => (service, "reload"),
-        _ => return None,
-    };
+    let (service, action) = step.service()?;
     let template = unit_name::template(service);
-    let names: Vec<&str> = [Some(service.as_str()), template.as_deref()].into_iter().flatten().collect();
+    let names: Vec<&str> = [Some(service), template.as_deref()].into_iter().flatten().collect();
     let masked = |name: &&str| target.ignition.units.iter().any(|unit| unit.name == *name && unit.mask == Some(true));
     let removed = |name: &&str| steps.iter().any(|step| matches!(step, Step::RemoveUnit { unit } if unit == name));
     let stays = |name: &&str| {
@@ -82,7 +77,7 @@ pub(super) fn gone(
     } else {
         return None;
     };
-    Some(Dropped { service: service.clone(), action, why })
+    Some(Dropped { service: service.to_owned(), action, why })
 }
 
 #[cfg(test)]

@@ -21,9 +21,7 @@ const INFO: u8 = 6;
 /// The process that asks, by the kernel's word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asker {
-    /// Its number.
     pub pid: i32,
-    /// Its user.
     pub uid: u32,
     /// Its unit, where that can be told. It was asked for by number, so it is no proof.
     pub unit: Option<String>,
@@ -113,7 +111,8 @@ impl Change {
     fn words(&self) -> String {
         match (&self.config, &self.digest) {
             (Some(config), Some(digest)) => format!("{} of {config} (blake3 {digest})", self.request),
-            _ => self.request.to_owned(),
+            (Some(config), None) => format!("{} of {config}", self.request),
+            (None, Some(_) | None) => self.request.to_owned(),
         }
     }
 

@@ -18,12 +18,10 @@ pub enum Agent<'a> {
     Stopped,
     /// One may run, and does not answer.
     Silent {
-        /// Why.
         reason: String,
     },
     /// It runs and has decided nothing yet.
     Starting,
-    /// It runs.
     Running(&'a AgentReport),
 }
 
@@ -35,7 +33,6 @@ pub enum ConfigSource {
     Cluster,
     /// A hosted cluster.
     Hosted,
-    /// A directory.
     Directory,
     /// The files that Ignition left for the first boot.
     FirstBoot,
@@ -57,7 +54,6 @@ impl ConfigSource {
 pub struct Lost {
     /// Since when, in seconds since 1970.
     pub since: u64,
-    /// Why.
     pub reason: String,
 }
 

@@ -78,7 +78,6 @@ impl Verdict {
         Self { reasons: unique }
     }
 
-    /// The state.
     pub fn state(&self) -> State {
         self.reasons.first().map_or(State::UpToDate, Reason::state)
     }

@@ -20,7 +20,6 @@ pub enum Reason {
     ConflictingAgent(Rival),
     /// The desired configuration is refused.
     Refused {
-        /// The configuration.
         config: String,
         /// Whether it can ever be applied here.
         kind: TroubleKind,
@@ -28,32 +27,20 @@ pub enum Reason {
         reason: String,
     },
     /// The configuration was tried and given up.
-    Rejected {
-        /// The configuration.
-        config: String,
-        /// Why.
-        reason: String,
-    },
+    Rejected { config: String, reason: String },
     /// Something failed that does not pass by itself.
     Failed {
         /// What, with the way out.
         reason: String,
     },
     /// The directory of desired configurations cannot be read.
-    SourceUnreadable {
-        /// Why.
-        reason: String,
-    },
+    SourceUnreadable { reason: String },
     /// The record of the current configuration cannot be read.
-    ConfigUnreadable {
-        /// Why.
-        reason: String,
-    },
+    ConfigUnreadable { reason: String },
     /// A transaction was interrupted, and nothing goes on with it.
     Interrupted {
         /// What it is for.
         purpose: Purpose,
-        /// Its configuration.
         config: String,
         /// Whether the restart that it waited for has happened.
         restarted: bool,
@@ -64,69 +51,41 @@ pub enum Reason {
         records: Vec<String>,
     },
     /// A staged deployment was not finalized.
-    FinalizationFailed {
-        /// Why.
-        reason: String,
-    },
+    FinalizationFailed { reason: String },
     /// The deployments of the operating system cannot be read.
-    DeploymentsUnreadable {
-        /// Why.
-        reason: String,
-    },
+    DeploymentsUnreadable { reason: String },
     /// The operating system is not the one of the configuration.
-    OsDiffers {
-        /// How.
-        reason: String,
-    },
+    OsDiffers { reason: String },
     /// Services that an undo could not bring back, in this boot.
     ServicesFailed {
         /// Which, and why.
         failures: Vec<String>,
     },
     /// Certificates of the cluster cannot be written.
-    CertificatesRefused {
-        /// Why.
-        reason: String,
-    },
+    CertificatesRefused { reason: String },
     /// The machine differs from its configuration.
     Drift(DriftSummary),
     /// The update is evaluated.
-    Evaluating {
-        /// Its configuration.
-        config: String,
-    },
+    Evaluating { config: String },
     /// The configuration is applied.
-    Applying {
-        /// The configuration.
-        config: String,
-    },
+    Applying { config: String },
     /// An interrupted transaction is finished or undone.
     Recovering,
     /// An update that waits for its restart is taken back.
-    Withdrawing {
-        /// Its configuration.
-        config: String,
-    },
+    Withdrawing { config: String },
     /// The configuration of another agent is checked.
-    Adopting {
-        /// The configuration.
-        config: String,
-    },
+    Adopting { config: String },
     /// The machine restarts.
     Restarting {
         /// The configuration that takes effect.
         config: String,
     },
     /// The update is committed.
-    Committing {
-        /// Its configuration.
-        config: String,
-    },
+    Committing { config: String },
     /// The machine goes back to the configuration before.
     RollingBack {
         /// The configuration that is left.
         config: String,
-        /// Why.
         reason: String,
     },
     /// The machine has yet to restart.
@@ -157,7 +116,6 @@ pub enum Reason {
     },
     /// The update is held.
     Hold {
-        /// Its configuration.
         config: String,
         /// Why, in the words of who holds it.
         reason: String,
@@ -170,23 +128,16 @@ pub enum Reason {
     OtherProcess,
     /// Something that may pass is in the way of an update.
     Retry {
-        /// What.
         reason: String,
         /// When it is tried again, in seconds since 1970.
         at: Option<u64>,
     },
     /// No agent has checked the configuration that another agent left.
-    Adoption {
-        /// The configuration.
-        config: String,
-    },
+    Adoption { config: String },
     /// The agent is enabled and does not run.
     AgentStopped,
     /// The agent does not answer.
-    AgentSilent {
-        /// Why.
-        reason: String,
-    },
+    AgentSilent { reason: String },
     /// The cluster cannot be reached.
     ClusterUnreachable {
         /// Since when, in seconds since 1970.
@@ -196,7 +147,6 @@ pub enum Reason {
     DesiredUnknown,
     /// The agent could not look at the machine.
     Unobserved {
-        /// Why.
         reason: String,
         /// When it is tried again, in seconds since 1970.
         at: Option<u64>,
@@ -254,10 +204,7 @@ impl Reason {
 
     /// Whether it keeps the desired configuration from ever being applied.
     pub const fn kind(&self) -> TroubleKind {
-        match self {
-            Self::Refused { kind, .. } => *kind,
-            _ => TroubleKind::Degraded,
-        }
+        if let Self::Refused { kind, .. } = self { *kind } else { TroubleKind::Degraded }
     }
 
     /// The reason in words, without a full stop; for a wait, after "Waiting for". Spans of time are left out where the text

@@ -27,7 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// What a verdict rests on.
 pub struct Seen {
-    /// The machine.
     pub machine: Status,
     /// The agent's part.
     pub report: AgentReport,

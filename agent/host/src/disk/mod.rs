@@ -93,9 +93,7 @@ pub enum Obstacle {
     "the symbolic link {link} belongs to user {owner} and leads to a directory of user {found}: it is not followed"
 )]
 pub struct ForeignLink {
-    /// The link.
     pub link: String,
-    /// Its owner.
     pub owner: u32,
     /// The owner of the directory that it leads to.
     pub found: u32,

@@ -18,6 +18,7 @@ use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
 use ostler_core::shared_text::shared_text;
 use ostler_core::transaction::{Ending, Finished};
+use ostler_core::words;
 
 use super::charge::{self, Charge};
 use super::first_boot::is_first_boot;
@@ -170,7 +171,7 @@ impl<D: Disk> Machine<'_, D> {
         match transaction::run(self, &proposal, listener)?.ending {
             Ending::Undone { reason } => Err(Trouble::NotTakenOver { reason }),
             Ending::Applied | Ending::AwaitsReboot { .. } => {
-                course.done.push(format!("{count} differences from its configuration were put right"));
+                course.done.push(format!("{} from its configuration repaired", words::count(count, "difference")));
                 Ok(())
             }
         }

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use ostler_core::disruption::{Action as DisruptionAction, Cause};
+use ostler_core::disruption::Cause;
 use ostler_core::ignition::Unit;
 use ostler_core::machine_config::MachineConfig;
-use ostler_core::step::Step;
+use ostler_core::step::{ServiceAction, Step};
 use ostler_core::transaction::{Direction, ServiceFailure};
 use ostler_core::unit_name;
 
@@ -75,19 +75,18 @@ impl<D: Disk> Machine<'_, D> {
         let mut outcome = PhaseOutcome::default();
         let Some(manager) = &self.surroundings.manager else { return Ok(outcome) };
         for step in &way.draft.services {
-            let done = match step {
-                Step::DaemonReload => manager.daemon_reload(),
-                Step::ReloadService { service } | Step::RestartService { service } => {
-                    match passed_over(&**manager, step, way.direction) {
-                        Some(why) => {
-                            told(&format!("{service}: {why}"));
-                            continue;
-                        }
-                        None if matches!(step, Step::ReloadService { .. }) => manager.reload(service),
-                        None => manager.restart(service),
-                    }
-                }
-                _ => continue,
+            // Beside services only systemd itself is told.
+            let Some((service, action)) = step.service() else {
+                pass_over(way, manager.daemon_reload(), &mut outcome)?;
+                continue;
+            };
+            if let Some(why) = passed_over(&**manager, step, way.direction) {
+                told(&format!("{service}: {why}"));
+                continue;
+            }
+            let done = match action {
+                ServiceAction::Reload => manager.reload(service),
+                ServiceAction::Restart => manager.restart(service),
             };
             pass_over(way, done, &mut outcome)?;
         }
@@ -123,11 +122,11 @@ impl<D: Disk> Machine<'_, D> {
         }
         let Some(manager) = &self.surroundings.manager else { return Ok(remarks) };
         for step in &draft.services {
-            let (Step::ReloadService { service } | Step::RestartService { service }) = step else { continue };
+            let Some((service, _)) = step.service() else { continue };
             let comes = comes_with(draft, service);
             if !comes && manager.presence(service).is_ok_and(|presence| presence == Presence::Missing) {
                 return Err(Trouble::NoSuchService {
-                    service: service.clone(),
+                    service: service.to_owned(),
                     policy: policy(journey.causes, service),
                 });
             }
@@ -164,12 +163,8 @@ fn comes_with(draft: &Draft, service: &str) -> bool {
 
 /// The policy that asks for a service, as a person would look for it.
 fn policy(causes: &[Cause], service: &str) -> String {
-    let asks = |action: &DisruptionAction| match action {
-        DisruptionAction::Reload(named) | DisruptionAction::Restart(named) => named == service,
-        DisruptionAction::Special => service == "crio.service",
-        _ => false,
-    };
-    let cause = causes.iter().find(|cause| cause.actions.iter().any(asks));
+    let asks = |cause: &&Cause| cause.actions.iter().any(|action| action.service() == Some(service));
+    let cause = causes.iter().find(asks);
     cause.and_then(|cause| cause.policy.as_ref()).map_or_else(|| "the plan".to_owned(), |(key, _)| key.clone())
 }
 
@@ -185,16 +180,14 @@ fn pass_over(way: &Way, done: Result<(), ManagerError>, outcome: &mut PhaseOutco
 
 /// Why there is nothing to tell a service. Where systemd does not say, it is told.
 pub(super) fn passed_over(manager: &dyn Manager, step: &Step, direction: Direction) -> Option<&'static str> {
-    let (service, reloads) = match step {
-        Step::ReloadService { service } => (service, true),
-        Step::RestartService { service } => (service, false),
-        _ => return None,
-    };
+    let (service, action) = step.service()?;
     match (manager.presence(service).ok()?, direction) {
         (Presence::Masked, _) => Some("it is masked and cannot be started"),
         // It came with the configuration that is left.
         (Presence::Missing, Direction::Back) => Some("there is no such unit any more"),
-        (Presence::Inactive, _) if reloads => Some("it is not active, so there is nothing to reload"),
+        (Presence::Inactive, _) if action == ServiceAction::Reload => {
+            Some("it is not active, so there is nothing to reload")
+        }
         (Presence::Missing, Direction::Forward) | (Presence::Active | Presence::Inactive, _) => None,
     }
 }

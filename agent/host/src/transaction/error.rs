@@ -239,7 +239,6 @@ pub enum Trouble {
         "cannot restart or reload {service}: there is no such unit on this machine, and the change brings none; the policy for {policy} asks for it"
     )]
     NoSuchService {
-        /// The unit.
         service: String,
         /// The path, unit or `sshkey` that the policy is for.
         policy: String,

@@ -5,6 +5,12 @@ use crate::words::count as counted;
 
 mod duties;
 
+/// A failure after which the same is tried again.
+fn retrying(reason: &str, attempt: u32, seconds: u64) -> String {
+    let tried = if attempt == 1 { "once".to_owned() } else { format!("{attempt} times") };
+    format!("{reason}; tried {tried}, again in {}", counted(usize::try_from(seconds).unwrap_or(usize::MAX), "second"))
+}
+
 impl Notice {
     /// How much it matters.
     pub const fn weight(&self) -> Weight {
@@ -163,9 +169,7 @@ impl Notice {
             Self::ServiceFailed { failure, .. } => {
                 format!("the old configuration is back, but one service is not: {failure}")
             }
-            Self::Retrying { reason, attempt, seconds } => {
-                format!("{reason}; tried {attempt} times, again in {seconds} seconds")
-            }
+            Self::Retrying { reason, attempt, seconds } => retrying(reason, *attempt, *seconds),
             Self::BaseKept { config } => format!(
                 "what this node was installed with is lost; {config}, the earliest configuration known, is compared with instead"
             ),

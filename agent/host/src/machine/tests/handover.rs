@@ -67,7 +67,7 @@ fn a_machine_in_order_is_taken_over_without_a_change_and_once() {
 fn files_of_an_update_that_was_not_finished_are_put_right() {
     let disk = theirs();
     put(&disk, "/etc/motd", "tw");
-    assert_eq!(took(&disk), ["1 differences from its configuration were put right"]);
+    assert_eq!(took(&disk), ["1 difference from its configuration repaired"]);
     assert_eq!(text(&disk, "/etc/motd").as_deref(), Some("one"));
     assert!(status(&disk).inherited.is_none());
 }

@@ -32,7 +32,7 @@ fn of_drift(notice: &Notice) -> Option<String> {
 fn of_cluster(notice: &Notice) -> Option<String> {
     Some(match notice {
         Notice::DutyDelayed { duty, reason, attempt, seconds } => {
-            format!("{duty}: {reason}; tried {attempt} times, again in {seconds} seconds")
+            super::retrying(&format!("{duty}: {reason}"), *attempt, *seconds)
         }
         Notice::DutyRefused { duty, reason } => format!("{duty}: {reason}"),
         Notice::CertificatesWritten { count } => {
