@@ -16,6 +16,9 @@ _ostler() {
             ",$1")
                 cmd="ostler"
                 ;;
+            ostler,abandon)
+                cmd="ostler__subcmd__abandon"
+                ;;
             ostler,apply)
                 cmd="ostler__subcmd__apply"
                 ;;
@@ -71,12 +74,38 @@ _ostler() {
 
     case "${cmd}" in
         ostler)
-            opts="-h -V --help --version plan diff daemon firstboot apply recover rollback reboot bootloader status drift hand-back pack"
+            opts="-h -V --help --version plan diff daemon firstboot apply recover abandon rollback reboot bootloader status drift hand-back pack"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ostler__subcmd__abandon)
+            opts="-y -o -h --yes --root --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

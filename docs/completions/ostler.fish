@@ -32,6 +32,7 @@ complete -c ostler -n "__fish_ostler_needs_command" -f -a "daemon" -d 'Look afte
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "firstboot" -d 'Complete the first boot of this machine: bring it into the operating system of its configuration, and restart'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "apply" -d 'Bring the machine, or a root directory, into a configuration: wholly, or not at all'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "recover" -d 'Finish or undo a transaction that was interrupted'
+complete -c ostler -n "__fish_ostler_needs_command" -f -a "abandon" -d 'Close a transaction that can be neither finished nor undone, and leave the machine as it is'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "rollback" -d 'Go back to the configuration before the current one, and stay there until released'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "reboot" -d 'Restart the machine so that what waits for it takes effect'
 complete -c ostler -n "__fish_ostler_needs_command" -f -a "bootloader" -d 'Look at the boot loader, bring it up to date, or let bootupd take it over'
@@ -97,6 +98,11 @@ complete -c ostler -n "__fish_ostler_using_subcommand recover" -l root -d 'Root 
 complete -c ostler -n "__fish_ostler_using_subcommand recover" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
 json\t'For a program'"
 complete -c ostler -n "__fish_ostler_using_subcommand recover" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ostler -n "__fish_ostler_using_subcommand abandon" -l root -d 'Root directory to work on instead of the running machine; services are then left alone' -r -F
+complete -c ostler -n "__fish_ostler_using_subcommand abandon" -s o -l output -d 'How to print' -r -f -a "text\t'For a person'
+json\t'For a program'"
+complete -c ostler -n "__fish_ostler_using_subcommand abandon" -s y -l yes -d 'Do not ask before giving the transaction up'
+complete -c ostler -n "__fish_ostler_using_subcommand abandon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand rollback" -l overrides -d 'Sections that may differ without being applied: Disks, FileSystems, Raid' -r -f -a "Disks\t'storage.disks'
 FileSystems\t'storage.filesystems'
 Raid\t'storage.raid'"

@@ -103,7 +103,7 @@ impl Machine {
             | Request::FirstBoot { .. }
             | Request::HoldRollback { .. }
             | Request::ReleaseRollback => World::open(disk, self.surroundings(disk, Need::Files)?)?,
-            Request::Recover => World::open(disk, self.surroundings(disk, Need::ServicesIfThere)?)?,
+            Request::Recover | Request::Abandon => World::open(disk, self.surroundings(disk, Need::ServicesIfThere)?)?,
             _ => World::open(disk, self.surroundings(disk, Need::Services)?)?,
         })
     }
@@ -134,6 +134,7 @@ impl Machine {
             Request::Rollback { check: false, .. } if world.is_rolled_back()? => Reply::Nothing,
             Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
             Request::Recover => self.recover(&world, disk, progress)?,
+            Request::Abandon => world.abandon(progress)?.map_or(Reply::Nothing, Reply::Finished),
             Request::Withdraw => {
                 let withdrawn = transaction::withdraw(&world, "it was taken back before the restart", progress)?;
                 withdrawn.map_or(Reply::Nothing, Reply::Finished)
@@ -149,7 +150,13 @@ impl Machine {
             Request::TakeOver(order) => take_over(&world, order, progress)?,
             Request::HandBack { check } => Reply::HandedBack(world.hand_back(check)?),
             Request::Drift => Reply::Drift(self.drift(&world, disk)?),
-            Request::Repair { only } => finished(&world, world.propose_repair(&only)?, progress)?,
+            Request::Repair { only } => match world.propose_repair(&only)? {
+                None => {
+                    world.agrees(&only)?;
+                    Reply::Nothing
+                }
+                proposal => finished(&world, proposal, progress)?,
+            },
             Request::Confirm => world.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config }),
             Request::GiveUp { reason, rules } => {
                 let left = transaction::give_up(&world, &reason, &rules, progress)?;

@@ -74,6 +74,9 @@ pub fn converse(peer: &Peer, work: &mut dyn Work, limits: &Limits, stop: &Stop) 
     }
 }
 
+/// The agent, which is not root, never gives a transaction up by itself.
+const NOT_ROOT: &str = "cannot abandon the transaction: only root may";
+
 /// What a conversation that goes on for ever would return.
 enum Never {}
 
@@ -118,6 +121,10 @@ impl Session<'_> {
                 let remedy = "try again; the applier starts by itself when it is asked for something";
                 self.answer(&failed(Class::Transient, "the applier is stopping".to_owned(), remedy))?;
                 return Err(Ending::Stopped);
+            }
+            if matches!(request, Request::Abandon) && work.journal().is_some() && self.peer.asker().uid != 0 {
+                self.answer(&failed(Class::Refusal, NOT_ROOT.to_owned(), "run \"ostler abandon\" as root"))?;
+                continue;
             }
             self.carry_out(request, work)?;
         }

@@ -247,6 +247,13 @@ pub enum Ending {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// A person closed it where neither end could be reached. The next change puts right what it left.
+    Abandoned {
+        /// Why neither end could be reached.
+        reason: String,
+        /// How the machine differs from both configurations, and what could not be put back: a line each.
+        differs: Vec<String>,
+    },
 }
 
 /// Parts of a transaction, in the order in which they happen.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exits::{
-    APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT, FIRSTBOOT_EXIT,
-    HAND_BACK_EXIT, PLAN_EXIT, REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
+    ABANDON_EXIT, APPLY_EXIT, BOOTLOADER_STATUS_EXIT, BOOTLOADER_WRITE_EXIT, DAEMON_EXIT, DIFF_EXIT, DRIFT_EXIT,
+    FIRSTBOOT_EXIT, HAND_BACK_EXIT, PLAN_EXIT, REBOOT_EXIT, RECOVER_EXIT, ROLLBACK_EXIT, STATUS_EXIT,
 };
 use ostler_core::node::RebootWindow;
 
@@ -42,6 +42,14 @@ pub enum Command {
     /// Finish or undo a transaction that was interrupted
     #[command(after_help = RECOVER_EXIT)]
     Recover(RecoverOptions),
+    /// Close a transaction that can be neither finished nor undone, and leave the machine as it is
+    ///
+    /// The last way out, where "ostler recover" fails for good. It tries that first. Then it puts back all that can be put
+    /// back, records how the machine differs from the old and the new configuration ("ostler status" and "ostler drift"
+    /// show it), and closes the transaction, so that another configuration can be applied. The next change repairs what was
+    /// left. Refused where a restart is all that is missing.
+    #[command(after_help = ABANDON_EXIT)]
+    Abandon(AbandonOptions),
     /// Go back to the configuration before the current one, and stay there until released
     ///
     /// The machine is held there: the agent does not update it to the configuration that was left until "ostler rollback
@@ -242,6 +250,17 @@ pub struct ApplyOptions {
 /// `ostler recover`.
 #[derive(Debug, Args)]
 pub struct RecoverOptions {
+    /// Which machine.
+    #[command(flatten)]
+    pub machine: MachineOptions,
+}
+
+/// `ostler abandon`.
+#[derive(Debug, Args)]
+pub struct AbandonOptions {
+    /// Do not ask before giving the transaction up
+    #[arg(short, long)]
+    pub yes: bool,
     /// Which machine.
     #[command(flatten)]
     pub machine: MachineOptions,

@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Command::Recover(options) => {
             commands::recover(&options, &mut Console::standard(options.machine.output), Connection::open)
         }
+        Command::Abandon(options) => {
+            commands::abandon(&options, &mut Console::standard(options.machine.output), Connection::open)
+        }
         Command::Rollback(options) => {
             let agent = LocalAgent::of(options.machine.root.as_deref());
             commands::rollback(&options, &mut Console::standard(options.machine.output), Connection::open, &agent)

@@ -83,6 +83,7 @@ impl Change {
                 Ending::Applied => (INFO, "done"),
                 Ending::AwaitsReboot { .. } => (INFO, "done, takes effect with a restart"),
                 Ending::Undone { .. } => (WARNING, "undone"),
+                Ending::Abandoned { .. } => (WARNING, "abandoned"),
             },
             Some(
                 Reply::Observed(_)

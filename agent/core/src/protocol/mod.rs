@@ -59,6 +59,8 @@ pub enum Request {
     Apply(Change),
     /// Finish or undo what was interrupted.
     Recover,
+    /// Close what was interrupted and can be neither finished nor undone. A person has to have asked for it.
+    Abandon,
     /// Go back to the configuration before this one, or only say how.
     Rollback {
         /// Only say how.
@@ -163,6 +165,7 @@ names! {
     Check: "check",
     Apply: "apply",
     Recover: "recover",
+    Abandon: "abandon",
     Rollback: "rollback",
     HoldRollback: "holdRollback",
     ReleaseRollback: "releaseRollback",
@@ -194,6 +197,7 @@ impl Request {
             Self::TakeOver(order) => order.config.as_ref(),
             Self::Observe
             | Self::Recover
+            | Self::Abandon
             | Self::Rollback { .. }
             | Self::HoldRollback { .. }
             | Self::ReleaseRollback

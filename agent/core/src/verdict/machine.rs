@@ -64,6 +64,7 @@ fn closed(machine: &Status, agent: &Agent<'_>) -> Vec<Reason> {
         reasons.push(restart(machine));
     }
     reasons.extend(services(machine));
+    reasons.extend(abandoned(machine));
     if agent.is_running() {
         return reasons;
     }
@@ -87,6 +88,12 @@ fn services(machine: &Status) -> Option<Reason> {
     let last = machine.last.as_ref().filter(|last| last.boot.lasts(&machine.boot))?;
     let failures: Vec<String> = last.service_failures.iter().map(ToString::to_string).collect();
     (!failures.is_empty()).then_some(Reason::ServicesFailed { failures })
+}
+
+fn abandoned(machine: &Status) -> Option<Reason> {
+    let last = machine.last.as_ref()?;
+    let Ending::Abandoned { differs, .. } = &last.ending else { return None };
+    Some(Reason::Abandoned { from: last.from.clone(), to: last.to.clone(), differs: differs.clone() })
 }
 
 /// The last transaction was given up for its configuration's own fault.

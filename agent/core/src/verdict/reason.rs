@@ -50,6 +50,8 @@ pub enum Reason {
         /// Which, and how.
         records: Vec<String>,
     },
+    /// The last transaction was abandoned, and nothing has put right what it left.
+    Abandoned { from: String, to: String, differs: Vec<String> },
     /// A staged deployment was not finalized.
     FinalizationFailed { reason: String },
     /// The deployments of the operating system cannot be read.
@@ -169,6 +171,7 @@ impl Reason {
             | Self::ConfigUnreadable { .. }
             | Self::Interrupted { .. }
             | Self::DamagedRecords { .. }
+            | Self::Abandoned { .. }
             | Self::FinalizationFailed { .. }
             | Self::DeploymentsUnreadable { .. }
             | Self::OsDiffers { .. }
@@ -225,6 +228,9 @@ impl Reason {
                 format!("the {} to {config} was interrupted", purpose.noun())
             }
             Self::DamagedRecords { records } => format!("damaged journal records: {}", records.join(", ")),
+            Self::Abandoned { from, to, differs } => {
+                format!("the change from {from} to {to} was abandoned: {}", differs.join("; "))
+            }
             Self::FinalizationFailed { reason } => format!("a staged deployment was not finalized: {reason}"),
             Self::DeploymentsUnreadable { reason } => format!("the deployments cannot be read: {reason}"),
             Self::OsDiffers { reason } => format!("the operating system is not that of the configuration: {reason}"),
@@ -306,8 +312,11 @@ impl Reason {
             }
             Self::SourceUnreadable { .. } => "correct or remove the file",
             Self::ConfigUnreadable { .. } => "run \"ostler apply\" with the configuration that the machine should have",
-            Self::Interrupted { .. } => "run \"ostler recover\"",
-            Self::DamagedRecords { .. } => "run \"ostler drift\" to compare the machine with its configuration",
+            Self::Interrupted { .. } => "run \"ostler recover\"; if it fails for good, \"ostler abandon\"",
+            Self::DamagedRecords { .. } => {
+                "run \"ostler drift --repair\": it compares the machine with its configuration and removes the damaged records"
+            }
+            Self::Abandoned { .. } => "apply the configuration you want, or run \"ostler drift --repair\"",
             Self::FinalizationFailed { .. } => "see \"journalctl -b -1 -u ostree-finalize-staged\"",
             Self::DeploymentsUnreadable { .. } => "see \"ostree admin status\"",
             Self::OsDiffers { .. } | Self::Adoption { .. } => "start the agent: \"systemctl start ostler\"",

@@ -54,6 +54,15 @@ Exit status:
      machine to restart, or the applier could not be asked. The reason and the remedy are
      shown, and nothing that hosts workloads is started on this";
 
+/// Of `ostler abandon`.
+pub(super) const ABANDON_EXIT: &str = "\
+Exit status:
+  0  the transaction is closed: abandoned, or finished after all; or none was open
+  1  the transaction could be undone after all, or you said no
+  2  --yes is missing, or the command line is wrong
+  3  refused; the reason and the remedy are shown
+  5  the transaction is still open: it failed, or a restart is all that is missing";
+
 /// Of `ostler rollback`.
 pub(super) const ROLLBACK_EXIT: &str = "\
 Exit status:

@@ -1,5 +1,6 @@
 //! One function per command: read the input, ask the core, show the answer.
 
+mod abandon;
 mod apply;
 mod asking;
 mod bootloader;
@@ -29,6 +30,7 @@ use ostler_core::refusal::Refusal;
 use ostler_core::transaction::Ending;
 use ostler_core::verdict::State;
 
+pub use abandon::abandon;
 pub use apply::apply;
 pub use asking::{observed, recorded};
 pub use bootloader::bootloader;
@@ -110,7 +112,7 @@ impl From<&Course> for Outcome {
             Course::Nothing | Course::Checked(_) | Course::Delegated => Self::Success,
             Course::Declined => Self::Failed,
             Course::Finished(finished) => match finished.ending {
-                Ending::Applied | Ending::AwaitsReboot { reason: None } => Self::Success,
+                Ending::Applied | Ending::AwaitsReboot { reason: None } | Ending::Abandoned { .. } => Self::Success,
                 Ending::Undone { .. } | Ending::AwaitsReboot { reason: Some(_) } => Self::Failed,
             },
             Course::Failed(failure) => failure.into(),

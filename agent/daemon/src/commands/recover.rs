@@ -38,7 +38,7 @@ const fn outcome(course: &Course) -> Outcome {
     match course {
         Course::Nothing => Outcome::Success,
         Course::Finished(Finished { ending: Ending::Applied, .. }) => Outcome::Success,
-        Course::Finished(Finished { ending: Ending::Undone { .. }, .. }) => Outcome::Failed,
+        Course::Finished(Finished { ending: Ending::Undone { .. } | Ending::Abandoned { .. }, .. }) => Outcome::Failed,
         Course::Finished(Finished { ending: Ending::AwaitsReboot { .. }, .. }) => Outcome::Unsettled,
         Course::Failed(_) | Course::Refused | Course::Checked(_) | Course::Declined | Course::Delegated => {
             Outcome::Unsettled

@@ -77,7 +77,9 @@ pub const BOOTLOADER_UNKNOWN: Trouble = Trouble {
 /// A transaction has to be recovered before another can begin.
 pub const INTERRUPTED: Trouble = Trouble {
     what: "a transaction was interrupted",
-    remedy: Some("run \"ostler recover\" first; \"ostler status\" tells what it was"),
+    remedy: Some(
+        "run \"ostler recover\" first, or \"ostler abandon\" if it fails for good; \"ostler status\" tells what it was",
+    ),
     outcome: Outcome::Unsettled,
 };
 

@@ -3,7 +3,7 @@
 use anyhow::Error;
 use ostler_core::node::{Decision, Next, Notice, Outlook};
 use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
-use ostler_core::step::Step;
+use ostler_core::step::{ServiceAction, Step};
 use ostler_core::transaction::{Ending, Finished};
 
 use super::root_half::joined;
@@ -134,7 +134,9 @@ impl Worker {
             Ending::AwaitsReboot { reason: None } => {
                 self.tell(&Notice::Applied { config, changed: finished.changed, reboot: true });
             }
-            Ending::Undone { reason } | Ending::AwaitsReboot { reason: Some(reason) } => {
+            Ending::Undone { reason }
+            | Ending::AwaitsReboot { reason: Some(reason) }
+            | Ending::Abandoned { reason, .. } => {
                 self.tell(&Notice::Failed { config, reason: reason.clone() });
             }
         }
@@ -245,11 +247,7 @@ const fn is_change(request: &Request) -> bool {
 }
 
 fn service(step: &Step) -> Option<(&str, bool)> {
-    match step {
-        Step::ReloadService { service } => Some((service, false)),
-        Step::RestartService { service } => Some((service, true)),
-        _ => None,
-    }
+    step.service().map(|(service, action)| (service, action == ServiceAction::Restart))
 }
 
 async fn pause(wait: Option<std::time::Duration>) {

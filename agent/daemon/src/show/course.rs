@@ -140,6 +140,7 @@ fn ended(finished: &Finished) -> String {
             config(&finished.from)
         ),
         Ending::AwaitsReboot { reason } => format!("{} {took}\n", ready(finished, reason.as_deref())),
+        Ending::Abandoned { reason, differs } => format!("{} {took}\n{}", abandoned(finished, reason), lines(differs)),
     };
     if let Some(words) = &finished.boot_loader {
         let _ = writeln!(text, "{} {}", styled(HEADING, "Boot loader:"), printable(words));
@@ -180,6 +181,20 @@ fn applied(finished: &Finished) -> String {
         Purpose::Rollback => format!("{} the machine is in {to} again. Changed: {changed}.", word("Rolled back:")),
         Purpose::Repair => format!("{} the machine agrees with {to} again. Changed: {changed}.", word("Repaired:")),
     }
+}
+
+fn abandoned(finished: &Finished, reason: &str) -> String {
+    format!(
+        "{} the change from {} to {}, which could be neither finished nor undone: {}",
+        styled(CAUTION, "Abandoned:"),
+        config(&finished.from),
+        config(&finished.to),
+        printable(reason)
+    )
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  {}\n", printable(line))).collect()
 }
 
 /// What only the restart is missing from.
@@ -317,6 +332,8 @@ pub struct FinishedDocument<'a> {
     service_failures: &'a [ServiceFailure],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     leftovers: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    differs: &'a [String],
 }
 
 impl<'a> FinishedDocument<'a> {
@@ -326,10 +343,15 @@ impl<'a> FinishedDocument<'a> {
 
     /// Of this transaction.
     pub fn new(finished: &'a Finished) -> Self {
+        let differs = match &finished.ending {
+            Ending::Abandoned { differs, .. } => differs.as_slice(),
+            Ending::Applied | Ending::Undone { .. } | Ending::AwaitsReboot { .. } => &[],
+        };
         let (ending, reason) = match &finished.ending {
             Ending::Applied => ("applied", None),
             Ending::Undone { reason } => ("undone", Some(reason.as_str())),
             Ending::AwaitsReboot { reason } => ("awaitsReboot", reason.as_deref()),
+            Ending::Abandoned { reason, .. } => ("abandoned", Some(reason.as_str())),
         };
         Self {
             purpose: finished.purpose,
@@ -342,6 +364,7 @@ impl<'a> FinishedDocument<'a> {
             changed: finished.changed,
             reboot: finished.reboot,
             left_out: &finished.left_out,
+            differs,
             boot_loader: finished.boot_loader.as_deref(),
             service_failures: &finished.service_failures,
             leftovers: &finished.leftovers,

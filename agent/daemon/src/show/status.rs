@@ -119,6 +119,9 @@ fn ended(last: &Finished) -> String {
         Ending::Applied => writeln!(text, "  result   {}, {} changed", styled(GOOD, "applied"), last.changed),
         Ending::Undone { reason } => writeln!(text, "  result   {}: {}", styled(BAD, "undone"), printable(reason)),
         Ending::AwaitsReboot { .. } => writeln!(text, "  result   {}", styled(CAUTION, "waits for the restart")),
+        Ending::Abandoned { reason, .. } => {
+            writeln!(text, "  result   {}: {}", styled(BAD, "abandoned"), printable(reason))
+        }
     };
     let took = styled(FAINT, &format!("({})", moment::duration(last.began, last.ended)));
     let _ = writeln!(text, "  began    {}\n  ended    {} {took}", moment::utc(last.began), moment::utc(last.ended));

@@ -40,6 +40,9 @@ const LOCK: &str = "lock";
 const LOCK_TRIES: usize = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(5);
 
+/// What follows a record's name where it was moved out of the way.
+pub(crate) const ASIDE: &str = ".damaged-";
+
 /// Damaged records of one slot that are kept for a human to look at.
 const KEPT_ASIDE: usize = 4;
 
@@ -74,11 +77,13 @@ pub enum Slot {
     Hold,
     /// What was delivered of the cluster's certificates, and what the kubelet has yet to get of them.
     Certificates,
+    /// What an abandoned transaction left, until a change has put it right.
+    Abandoned,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Previous,
         Self::Next,
         Self::Plan,
@@ -93,6 +98,7 @@ impl Slot {
         Self::Charge,
         Self::Hold,
         Self::Certificates,
+        Self::Abandoned,
     ];
 
     /// The name that its file and its header have.
@@ -112,6 +118,7 @@ impl Slot {
             Self::Charge => "charge",
             Self::Hold => "hold",
             Self::Certificates => "certificates",
+            Self::Abandoned => "abandoned",
         }
     }
 }
@@ -285,7 +292,7 @@ impl<'d, D: Disk> Journal<'d, D> {
 
     /// Keeps a damaged record under the next free number, and only so many of them.
     fn move_aside(&self, what: &str, path: &RootPath) -> Result<RootPath, JournalError> {
-        let prefix = format!("{what}.damaged-");
+        let prefix = format!("{what}{ASIDE}");
         let names = self.disk.list(&self.directory).map_err(Failure::of(Operation::List, &self.directory))?;
         let number = |name: &str| name.strip_prefix(&prefix).and_then(|number| number.parse::<u32>().ok());
         let mut kept: Vec<(u32, &str)> =
@@ -300,6 +307,20 @@ impl<'d, D: Disk> Journal<'d, D> {
         }
         self.settle()?;
         Ok(aside)
+    }
+
+    /// Damaged records that were moved out of the way.
+    pub fn set_aside(&self) -> Result<Vec<RootPath>, JournalError> {
+        set_aside(self.disk, &self.directory)
+    }
+
+    /// Removes them, durably: what they were about has ended.
+    pub fn remove_set_aside(&self) -> Result<(), JournalError> {
+        let found = self.set_aside()?;
+        for path in &found {
+            remove_leftover(self.disk, path)?;
+        }
+        if found.is_empty() { Ok(()) } else { self.settle() }
     }
 
     fn path(&self, slot: Slot) -> Result<RootPath, JournalError> {
@@ -339,6 +360,17 @@ fn read_file(disk: &impl Disk, path: &RootPath, most: u64) -> Result<Option<Resu
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Err(Damage::TooLarge))),
         Err(source) => Err(Failure::of(Operation::Read, path)(source).into()),
     }
+}
+
+/// The damaged records that were moved out of the way in a journal, which need not be there.
+fn set_aside(disk: &impl Disk, directory: &RootPath) -> Result<Vec<RootPath>, JournalError> {
+    let stat = disk.stat(directory).map_err(Failure::of(Operation::Inspect, directory))?;
+    if stat.is_none_or(|stat| stat.kind != Kind::Directory) {
+        return Ok(Vec::new());
+    }
+    let names = disk.list(directory).map_err(Failure::of(Operation::List, directory))?;
+    let damaged = names.iter().filter_map(|name| name.to_str()).filter(|name| name.contains(ASIDE));
+    damaged.map(|name| name_in(directory, name)).collect()
 }
 
 fn name_in(directory: &RootPath, name: &str) -> Result<RootPath, JournalError> {

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::completed::Completed;
-use super::{JournalError, Loaded, Slot, TextId, name_in, read, texts};
+use super::{JournalError, Loaded, Slot, TextId, name_in, read, set_aside, texts};
 use crate::batch::{Failure, Operation};
-use crate::disk::{Disk, Kind, RootPath};
+use crate::disk::{Disk, RootPath};
 use ostler_core::secret::Secret;
 
 /// A journal to be looked at. Each record is whole, old or new; two of them may be of different moments.
@@ -50,13 +50,7 @@ impl<'d, D: Disk> View<'d, D> {
 
     /// Damaged records that were moved out of the way.
     pub fn set_aside(&self) -> Result<Vec<RootPath>, JournalError> {
-        let stat = self.disk.stat(&self.directory).map_err(Failure::of(Operation::Inspect, &self.directory))?;
-        if stat.is_none_or(|stat| stat.kind != Kind::Directory) {
-            return Ok(Vec::new());
-        }
-        let names = self.disk.list(&self.directory).map_err(Failure::of(Operation::List, &self.directory))?;
-        let damaged = names.iter().filter_map(|name| name.to_str()).filter(|name| name.contains(".damaged-"));
-        damaged.map(|name| name_in(&self.directory, name)).collect()
+        set_aside(self.disk, &self.directory)
     }
 
     /// Whether another process has the journal open. The lock is held for a moment to find out.

@@ -62,7 +62,7 @@ pub(super) fn is_ours(config: &str, charge: Option<&Charge>, last: Option<&Finis
     let brought = |last: &Finished| match last.ending {
         Ending::Applied => last.to == config,
         Ending::Undone { .. } => last.from == config,
-        Ending::AwaitsReboot { .. } => last.to == config || last.from == config,
+        Ending::AwaitsReboot { .. } | Ending::Abandoned { .. } => last.to == config || last.from == config,
     };
     match charge {
         Some(charge) if charge.covers(config) => true,

@@ -59,6 +59,10 @@ pub(super) struct Draft {
     pub(super) preserve: Actions,
     pub(super) write: Actions,
     pub(super) tidy: BTreeSet<RootPath>,
+    /// What an abandoned change left, put back as far as that can be done.
+    pub(super) left: Actions,
+    /// What of it cannot even be read.
+    pub(super) left_behind: Vec<RootPath>,
     pub(super) directories: Vec<Directory>,
     pub(super) passwords: Vec<Password>,
     pub(super) enablement: Vec<Enablement>,
@@ -90,6 +94,10 @@ impl Actions {
     /// Notes what is to be at a path, whatever was noted for it.
     pub(super) fn replace(&mut self, path: RootPath, action: Action) {
         self.0.insert(path, action);
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     pub(super) fn write(&mut self, write: Write) {
@@ -125,6 +133,7 @@ impl Actions {
 impl Draft {
     /// Every path that changes in any phase.
     pub(super) fn touched(&self) -> BTreeSet<RootPath> {
-        self.preserve.paths().chain(self.write.paths()).chain(&self.tidy).cloned().collect()
+        let kept = self.preserve.paths().chain(&self.tidy);
+        kept.chain(self.write.paths()).chain(self.left.paths()).cloned().collect()
     }
 }

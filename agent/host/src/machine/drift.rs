@@ -11,19 +11,29 @@ use ostler_core::observed::Observed;
 use ostler_core::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::step::Step;
+use ostler_core::transaction::Ending;
 
 use super::forward::MASK;
 use super::wanted::{CORE, Wanted};
 use super::{Machine, labels, place};
 use crate::batch::Write;
 use crate::disk::{Disk, ForeignLink, Kind};
+use crate::journal::Slot;
 use crate::systemd::offline::{self, DiskTexts, EnabledState};
 use crate::transaction::{Proposal, Snapshot, Trouble, propose_repair, settled};
 
 impl<D: Disk> Machine<'_, D> {
     /// Everything that differs, sorted.
     pub fn drift(&self) -> Result<Vec<Drift>, Trouble> {
-        self.drift_from(&settled(self)?.current.config)
+        self.drift_with_left(&settled(self)?.current.config)
+    }
+
+    /// With what an abandoned change left at other paths.
+    fn drift_with_left(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {
+        let mut drift = self.drift_from(config)?;
+        drift.extend(self.left_drift(config)?);
+        drift.sort();
+        Ok(drift)
     }
 
     /// What makes the machine agree with its configuration again, in these subjects or in all where none is named; `None`
@@ -31,9 +41,26 @@ impl<D: Disk> Machine<'_, D> {
     pub fn propose_repair(&self, only: &[Subject]) -> Result<Option<Proposal>, Trouble> {
         let snapshot = settled(self)?;
         let only: BTreeSet<&Subject> = only.iter().collect();
-        let mut drift = self.drift_from(&snapshot.current.config)?;
+        let mut drift = self.drift_with_left(&snapshot.current.config)?;
         drift.retain(|drift| only.is_empty() || only.contains(&drift.subject));
         Self::propose_repair_of(snapshot, &drift)
+    }
+
+    /// The machine was found to agree with its configuration as a whole: damaged records and an abandoned change are of no
+    /// account any more.
+    pub fn agrees(&self, only: &[Subject]) -> Result<(), Trouble> {
+        if !only.is_empty() {
+            return Ok(());
+        }
+        for slot in Slot::ALL {
+            // One that is damaged is set aside.
+            self.journal.load(slot)?;
+        }
+        self.journal.remove_set_aside()?;
+        match self.last()?.map(|last| last.ending) {
+            Some(Ending::Abandoned { .. }) => self.journal.clear(Slot::Last),
+            Some(Ending::Applied | Ending::Undone { .. } | Ending::AwaitsReboot { .. }) | None => Ok(()),
+        }
     }
 
     /// The same for a part of what differs.
@@ -42,7 +69,7 @@ impl<D: Disk> Machine<'_, D> {
         Ok(propose_repair(snapshot, steps))
     }
 
-    fn drift_from(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {
+    pub(super) fn drift_from(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {
         let accounts = self.accounts()?;
         let labels = labels::load(self.disk)?;
         let wanted = Wanted::new(config, &accounts, labels.as_ref()).with_files();
@@ -220,7 +247,7 @@ const fn kind(kind: Kind) -> &'static str {
 }
 
 /// The steps that a machine without any configuration would need for what differs, and the removal of what is extra.
-fn repair_steps(config: &MachineConfig, drift: &[Drift]) -> Result<Vec<Step>, Trouble> {
+pub(super) fn repair_steps(config: &MachineConfig, drift: &[Drift]) -> Result<Vec<Step>, Trouble> {
     let subjects: BTreeSet<&Subject> = drift.iter().map(|drift| &drift.subject).collect();
     let desired = Rules { first_boot: true, ..Rules::default() }.desired(config.clone())?;
     let whole = plan::undo(&Observed::configured(MachineConfig::empty()), &desired)?;
@@ -231,6 +258,7 @@ fn repair_steps(config: &MachineConfig, drift: &[Drift]) -> Result<Vec<Step>, Tr
             (Subject::Dropin { unit, dropin }, Difference::Extra) => {
                 steps.push(Step::RemoveDropin { unit: unit.clone(), dropin: dropin.clone() });
             }
+            (Subject::File { path }, Difference::Extra) => steps.push(Step::RemoveFile { path: path.clone() }),
             (Subject::Unit { unit }, Difference::State { found, .. }) if found == "masked" => {
                 steps.insert(0, Step::UnmaskUnit { unit: unit.clone() });
             }

@@ -62,7 +62,7 @@ impl<D: Disk> Machine<'_, D> {
         let Some(hold) = self.rollback_hold()? else { return Ok(()) };
         let released = match (finished.purpose, &finished.ending) {
             (Purpose::Update, Ending::Applied) => finished.to != hold.to,
-            (Purpose::Rollback, Ending::Undone { .. }) => true,
+            (Purpose::Rollback, Ending::Undone { .. } | Ending::Abandoned { .. }) => true,
             (Purpose::Update | Purpose::Rollback | Purpose::Repair, _) => false,
         };
         if released { Ok(self.journal.clear(Slot::Hold)?) } else { Ok(()) }

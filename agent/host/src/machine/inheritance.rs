@@ -169,7 +169,7 @@ impl<D: Disk> Machine<'_, D> {
         let count = drift.len();
         let Some(proposal) = Self::propose_repair_of(snapshot, &drift)? else { return Ok(()) };
         match transaction::run(self, &proposal, listener)?.ending {
-            Ending::Undone { reason } => Err(Trouble::NotTakenOver { reason }),
+            Ending::Undone { reason } | Ending::Abandoned { reason, .. } => Err(Trouble::NotTakenOver { reason }),
             Ending::Applied | Ending::AwaitsReboot { .. } => {
                 course.done.push(format!("{} from its configuration repaired", words::count(count, "difference")));
                 Ok(())

@@ -3,7 +3,7 @@
 use ostler_core::secret::Secret;
 
 use crate::disk::{Disk, RootPath};
-use crate::journal::{Completed, DEFAULT_DIRECTORY, Journal, JournalError, Loaded, Slot, TextId, View};
+use crate::journal::{ASIDE, Completed, DEFAULT_DIRECTORY, Journal, JournalError, Loaded, Slot, TextId, View};
 use crate::transaction::Trouble;
 
 /// A journal that is held, or one that is only looked at.
@@ -74,6 +74,20 @@ impl<'d, D: Disk> Log<'d, D> {
 
     pub(super) fn complete(&self, completed: &mut Completed, number: u32) -> Result<(), Trouble> {
         Ok(self.held()?.complete(completed, number)?)
+    }
+
+    /// Whether a damaged record of a slot was moved out of the way.
+    pub(super) fn is_set_aside(&self, slot: Slot) -> Result<bool, Trouble> {
+        let found = match self {
+            Self::Held(journal) => journal.set_aside()?,
+            Self::Seen(view) => view.set_aside()?,
+        };
+        let damaged = |name: &str| name.strip_prefix(slot.name()).is_some_and(|rest| rest.starts_with(ASIDE));
+        Ok(found.iter().any(|path| damaged(path.name())))
+    }
+
+    pub(super) fn remove_set_aside(&self) -> Result<(), Trouble> {
+        Ok(self.held()?.remove_set_aside()?)
     }
 
     /// Refuses where it is only looked at.

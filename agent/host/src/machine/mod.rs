@@ -3,6 +3,7 @@
 //! Owns how steps become files, links, passwords and calls to systemd, and what is kept to undo them. Refuses to decide
 //! which steps there are, and to touch a file other than through [`Disk`].
 
+mod abandon;
 mod back;
 mod base;
 mod bus;
@@ -15,6 +16,7 @@ mod hand_back;
 mod hold;
 mod inheritance;
 pub(crate) mod labels;
+mod left;
 mod log;
 mod manager;
 mod nics;

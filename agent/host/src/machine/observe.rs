@@ -1,14 +1,20 @@
 //! What the machine says it is in: its own records, the journal's, and the wish of a person.
 
 use std::io;
+use std::sync::Arc;
 
 use ostler_core::document;
 use ostler_core::ignition::Config;
 use ostler_core::machine_config::{set_built_image, set_hosted_hash};
+use ostler_core::observed::Observed;
+use ostler_core::os::boot_mark::BootMark;
+use ostler_core::plan::undo;
+use ostler_core::protocol::Rules;
 use ostler_core::reconcile::FORCE_FILE;
 use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
-use ostler_core::transaction::{Direction, Open, Phase};
+use ostler_core::step::Step;
+use ostler_core::transaction::{Direction, Open, Phase, Purpose};
 
 use super::origin::{Origin, Stored};
 use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, INSTALL_TIME};
@@ -131,7 +137,7 @@ impl<D: Disk> Machine<'_, D> {
         }
     }
 
-    fn next(&self) -> Result<Option<Recorded>, Trouble> {
+    pub(super) fn next(&self) -> Result<Option<Recorded>, Trouble> {
         let Some(id) = self.next_text()? else { return Ok(None) };
         match self.journal.text(&id)? {
             Loaded::Intact(text) => Ok(recorded(text.into_exposed()).ok()),
@@ -141,11 +147,12 @@ impl<D: Disk> Machine<'_, D> {
 
     pub(super) fn open_transaction(&self) -> Result<Option<Interrupted>, Trouble> {
         let open: Open = match self.journal.load(Slot::Plan)? {
-            Loaded::Absent => return Ok(None),
-            Loaded::Damaged { .. } => return Err(Trouble::Lost { what: "plan" }),
-            Loaded::Intact(payload) => {
-                serde_json::from_slice(payload.expose()).map_err(|_| Trouble::Lost { what: "plan" })?
-            }
+            Loaded::Absent if !self.journal.is_set_aside(Slot::Plan)? => return Ok(None),
+            Loaded::Absent | Loaded::Damaged { .. } => return self.without_plan().map(Some),
+            Loaded::Intact(payload) => match serde_json::from_slice(payload.expose()) {
+                Ok(open) => open,
+                Err(_) => return self.without_plan().map(Some),
+            },
         };
         let next = self.next()?;
         let origin = self.origin(Slot::Origin)?.map(|origin| origin.recorded);
@@ -155,6 +162,40 @@ impl<D: Disk> Machine<'_, D> {
             done.retain(|phase| matches!(phase, Phase::Preserve | Phase::Services));
         }
         Ok(Some(Interrupted { open, next, origin, done }))
+    }
+
+    /// A transaction whose plan is damaged goes back, if that can be planned anew from its two configurations: what it did
+    /// to the operating system is not known.
+    fn without_plan(&self) -> Result<Interrupted, Trouble> {
+        let lost = || Trouble::Lost { what: "plan" };
+        let (origin, next) = (self.origin(Slot::Origin)?.ok_or_else(lost)?.recorded, self.next()?.ok_or_else(lost)?);
+        let steps = |from: &Recorded, to: &Recorded| {
+            let desired = Rules::default().desired(Arc::clone(&to.config)).map_err(|_| lost())?;
+            let plan = undo(&Observed::configured(Arc::clone(&from.config)), &desired).map_err(|_| lost())?;
+            Ok::<_, Trouble>(plan.steps)
+        };
+        let (steps, undo) = (steps(&origin, &next)?, steps(&next, &origin)?);
+        if steps.iter().any(|step| matches!(step, Step::StageOs(_))) {
+            return Err(lost());
+        }
+        let open = Open {
+            purpose: Purpose::Update,
+            direction: Direction::Back,
+            from: origin.config.name.clone(),
+            to: next.config.name.clone(),
+            steps,
+            undo,
+            // Whether services of a machine that is booting may be told is asked where another boot is known of.
+            boot: BootMark::default(),
+            began: 0,
+            reason: Some("the record of its plan is damaged".to_owned()),
+            target_failed: false,
+            blameless: true,
+            os: None,
+            awaits_end_of: None,
+            restart_for: Vec::new(),
+        };
+        Ok(Interrupted { open, next: Some(next), origin: Some(origin), done: Vec::new() })
     }
 
     /// A damaged note of progress is not missed: everything noted there can be done again, but for the keeping of

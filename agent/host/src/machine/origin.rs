@@ -55,9 +55,10 @@ struct Displaced {
     stood: Stood,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What stood at a path, as a record keeps it.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-enum Stood {
+pub(super) enum Stood {
     Nothing,
     Link(String),
     File {
@@ -105,7 +106,7 @@ impl Stored {
         let displaced = record
             .displaced
             .into_iter()
-            .map(|displaced| Some((RootPath::new(displaced.path).ok()?, standing(displaced.stood)?)));
+            .map(|displaced| Some((RootPath::new(displaced.path).ok()?, displaced.stood.standing()?)));
         let passwords = record.passwords.into_iter().map(|kept| Kept {
             user: kept.user,
             hash: Secret::new(kept.hash),
@@ -127,7 +128,7 @@ impl Origin {
         let texts = |paths: &[RootPath]| paths.iter().map(|path| path.as_str().to_owned()).collect();
         let displaced = |(path, standing): (&RootPath, &Option<Standing>)| Displaced {
             path: path.as_str().to_owned(),
-            stood: stood(standing.as_ref()),
+            stood: Stood::of(standing.as_ref()),
         };
         let record = Record {
             version: VERSION,
@@ -147,33 +148,36 @@ impl KeptRecord {
     }
 }
 
-fn stood(standing: Option<&Standing>) -> Stood {
-    match standing {
-        None => Stood::Nothing,
-        Some(Standing::Link { target }) => Stood::Link(target.clone()),
-        Some(Standing::File { contents, attributes, label, xattrs }) => Stood::File {
-            contents: STANDARD.encode(contents.expose()),
-            mode: attributes.mode,
-            uid: attributes.uid,
-            gid: attributes.gid,
-            label: label.clone(),
-            xattrs: xattrs.iter().map(|(name, value)| (name.to_owned(), STANDARD.encode(value))).collect(),
-        },
+impl Stood {
+    pub(super) fn of(standing: Option<&Standing>) -> Self {
+        match standing {
+            None => Self::Nothing,
+            Some(Standing::Link { target }) => Self::Link(target.clone()),
+            Some(Standing::File { contents, attributes, label, xattrs }) => Self::File {
+                contents: STANDARD.encode(contents.expose()),
+                mode: attributes.mode,
+                uid: attributes.uid,
+                gid: attributes.gid,
+                label: label.clone(),
+                xattrs: xattrs.iter().map(|(name, value)| (name.to_owned(), STANDARD.encode(value))).collect(),
+            },
+        }
     }
-}
 
-fn standing(stood: Stood) -> Option<Option<Standing>> {
-    Some(match stood {
-        Stood::Nothing => None,
-        Stood::Link(target) => Some(Standing::Link { target }),
-        Stood::File { contents, mode, uid, gid, label, xattrs } => Some(Standing::File {
-            contents: Secret::new(STANDARD.decode(contents).ok()?),
-            attributes: Attributes { mode, uid, gid },
-            label,
-            xattrs: xattrs
-                .into_iter()
-                .map(|(name, value)| Some((name, STANDARD.decode(value).ok()?)))
-                .collect::<Option<_>>()?,
-        }),
-    })
+    /// As it stood; `None` when this is not what [`Self::of`] makes.
+    pub(super) fn standing(self) -> Option<Option<Standing>> {
+        Some(match self {
+            Self::Nothing => None,
+            Self::Link(target) => Some(Standing::Link { target }),
+            Self::File { contents, mode, uid, gid, label, xattrs } => Some(Standing::File {
+                contents: Secret::new(STANDARD.decode(contents).ok()?),
+                attributes: Attributes { mode, uid, gid },
+                label,
+                xattrs: xattrs
+                    .into_iter()
+                    .map(|(name, value)| Some((name, STANDARD.decode(value).ok()?)))
+                    .collect::<Option<_>>()?,
+            }),
+        })
+    }
 }

@@ -41,7 +41,7 @@ impl Records<'_> {
 
 fn entry(finished: &Finished, reasons: Vec<String>) -> OwedRestart {
     let config = match finished.ending {
-        Ending::Undone { .. } => finished.from.clone(),
+        Ending::Undone { .. } | Ending::Abandoned { .. } => finished.from.clone(),
         Ending::Applied | Ending::AwaitsReboot { .. } => finished.to.clone(),
     };
     OwedRestart { config, reasons, since: finished.ended, boot: finished.boot.clone() }

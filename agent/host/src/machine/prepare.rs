@@ -29,7 +29,7 @@ use crate::transaction::{Journey, Trouble};
 pub(super) const TAG: &str = "tx";
 
 /// What a transaction may displace and keep for its undo.
-const MOST_DISPLACED: u64 = 32 << 20;
+pub(super) const MOST_DISPLACED: u64 = 32 << 20;
 
 /// One direction of a transaction, ready to run.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ impl Way {
 
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn way(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
+        let steps = self.with_repairs(journey)?;
+        let journey = &Journey { steps: &steps, ..*journey };
         let accounts = self.accounts()?;
         let labels = labels::load(self.disk)?;
         let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(journey.steps);
@@ -140,6 +142,7 @@ impl<D: Disk> Machine<'_, D> {
         let drafting =
             Drafting { disk: self.disk, wanted, packages: &*packages, live: self.surroundings.live, remembered };
         let mut draft = drafting.draft(journey.steps, journey.target)?;
+        self.put_back_left(&mut draft, &drafting, journey)?;
         if !self.surroundings.live {
             if journey.purpose == Purpose::Rollback {
                 // Presets would guess at links that are remembered.

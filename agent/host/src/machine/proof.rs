@@ -84,10 +84,13 @@ impl<D: Disk> Machine<'_, D> {
         }
         match (&finished.ending, finished.purpose) {
             (Ending::Applied, Purpose::Update) => self.forgive(&finished.to),
-            (Ending::Undone { reason }, Purpose::Update) if !open.blameless => {
-                self.reject(Rejected { config: finished.to.clone(), reason: reason.clone(), at: finished.ended })
-            }
-            _ => Ok(()),
+            (Ending::Undone { reason }, Purpose::Update) if !open.blameless => self.reject_end(finished, reason),
+            // To try it again by itself would lead to the same dead end.
+            (Ending::Abandoned { reason, .. }, Purpose::Update) => self.reject_end(finished, reason),
+            (
+                Ending::Applied | Ending::Undone { .. } | Ending::AwaitsReboot { .. } | Ending::Abandoned { .. },
+                Purpose::Update | Purpose::Rollback | Purpose::Repair,
+            ) => Ok(()),
         }
     }
 
@@ -102,6 +105,10 @@ impl<D: Disk> Machine<'_, D> {
         rejected.insert(0, rejection);
         rejected.truncate(MOST_REJECTED);
         self.put(Slot::Rejected, &rejected)
+    }
+
+    fn reject_end(&self, finished: &Finished, reason: &str) -> Result<(), Trouble> {
+        self.reject(Rejected { config: finished.to.clone(), reason: reason.to_owned(), at: finished.ended })
     }
 
     fn forgive(&self, config: &str) -> Result<(), Trouble> {

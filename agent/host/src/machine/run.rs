@@ -37,7 +37,11 @@ impl<D: Disk> Machine<'_, D> {
             Phase::Write => self.write(way),
             Phase::Tidy => {
                 let removals = way.draft.tidy.iter().cloned().collect();
-                self.apply(way, &Batch { removals, ..Batch::default() })
+                let mut outcome = self.apply(way, &Batch { removals, ..Batch::default() })?;
+                let failed = self.apply_possible(&way.draft.left, &[]).into_iter().map(|(path, _)| path);
+                let left = failed.chain(way.draft.left_behind.iter().cloned());
+                outcome.leftovers.extend(left.map(|path| path.as_str().to_owned()));
+                Ok(outcome)
             }
             Phase::Units => self.units(way),
             Phase::Services => self.services(way, told),

@@ -19,7 +19,7 @@ impl<D: Disk> Machine<'_, D> {
     pub(super) fn save_entry(&self, entry: Entry<'_, Way>) -> Result<(), Trouble> {
         match entry {
             Entry::Begin { open, way, next } => self.begin(open, way, &next.json),
-            Entry::Abandon => self.abandon(),
+            Entry::NotBegun => self.not_begun(),
             Entry::TurnBack(open) => self.turn_back(open),
             Entry::Await(open) => self.put(Slot::Plan, open),
             Entry::Done(direction, phase) => self.note(direction, phase),
@@ -39,7 +39,7 @@ impl<D: Disk> Machine<'_, D> {
         self.put(Slot::Plan, open)
     }
 
-    fn abandon(&self) -> Result<(), Trouble> {
+    fn not_begun(&self) -> Result<(), Trouble> {
         self.journal.clear(Slot::Plan)?;
         self.make_room();
         let _ = self.journal.clear(Slot::Origin);
@@ -108,6 +108,7 @@ impl<D: Disk> Machine<'_, D> {
         self.judge(finished)?;
         self.owe(finished)?;
         self.settle_hold(finished)?;
+        self.settle_left(finished)?;
         self.put(Slot::Last, finished)?;
         if applied && finished.purpose == Purpose::Update {
             self.consume_force()?;
@@ -117,6 +118,8 @@ impl<D: Disk> Machine<'_, D> {
             self.journal.clear(Slot::Charge)?;
         }
         let settled = self.settled_text(applied);
+        // A plan that was set aside keeps its transaction open.
+        self.journal.remove_set_aside()?;
         self.journal.clear(Slot::Plan)?;
         // Of no use any more, and overwritten by the next one if they stay.
         for slot in [Slot::Progress, Slot::Origin, Slot::Next] {

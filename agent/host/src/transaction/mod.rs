@@ -26,7 +26,7 @@ pub use world::{Entry, Interrupted, Journey, PhaseOutcome, Snapshot, World};
 const FORWARD: &[Phase] = &[Phase::Stage, Phase::Preserve, Phase::Write, Phase::Tidy, Phase::Units, Phase::Services];
 
 /// Phases of a way back: what was kept aside is put back by the writing.
-const BACK: &[Phase] = &[Phase::Stage, Phase::Write, Phase::Units, Phase::Services];
+pub(crate) const BACK: &[Phase] = &[Phase::Stage, Phase::Write, Phase::Units, Phase::Services];
 
 /// Where progress is told.
 pub type Listener<'l> = &'l mut dyn FnMut(Progress);
@@ -173,7 +173,7 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
 /// A record that was not made durable may be there all the same; it must not be found later as something that began.
 fn begin<W: World>(world: &W, entry: Entry<'_, W::Way>) -> Result<(), Trouble> {
     let Err(trouble) = world.save(entry) else { return Ok(()) };
-    match world.save(Entry::Abandon) {
+    match world.save(Entry::NotBegun) {
         Ok(()) => Err(trouble),
         Err(second) => Err(Trouble::Unsettled { first: trouble.reason(), second: Box::new(second) }),
     }
@@ -187,6 +187,8 @@ pub fn recover(world: &impl World, listener: Listener<'_>) -> Result<Option<Fini
         return Ok(None);
     };
     match interrupted.open.direction {
+        // Nowhere to turn to: what is still known is kept for who abandons it.
+        Direction::Forward if interrupted.origin.is_none() => Err(Trouble::Lost { what: "origin" }),
         Direction::Forward => forward(world, interrupted, None, listener),
         Direction::Back => back(world, &interrupted, listener),
     }
@@ -288,9 +290,14 @@ fn travel_forward<W: World>(
 }
 
 fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) -> Result<Finished, Trouble> {
+    travel(world, &interrupted.open, &journey_back(interrupted)?, None, listener)
+}
+
+/// The way back of an open transaction.
+pub(crate) fn journey_back(interrupted: &Interrupted) -> Result<Journey<'_>, Trouble> {
     let open = &interrupted.open;
     let Some(target) = &interrupted.origin else { return Err(Trouble::Lost { what: "origin" }) };
-    let journey = Journey {
+    Ok(Journey {
         purpose: open.purpose,
         direction: Direction::Back,
         steps: &open.undo,
@@ -301,8 +308,7 @@ fn back<W: World>(world: &W, interrupted: &Interrupted, listener: Listener<'_>) 
         done: &interrupted.done,
         boot: Some(&open.boot),
         os: open.os.as_ref(),
-    };
-    travel(world, open, &journey, None, listener)
+    })
 }
 
 fn travel<W: World>(

@@ -10,6 +10,8 @@ use crate::journal::JournalError;
 const NO_SUCH_SERVICE: &str = "correct serviceName in the node disruption policy (oc edit machineconfiguration cluster), or \
     add the unit to a MachineConfig";
 
+const UNSETTLED: &str = "repair the cause, then run \"ostler recover\"; if it cannot be repaired, \"ostler abandon\"";
+
 impl Trouble {
     /// What a person can do about it.
     pub fn remedy(&self) -> Option<String> {
@@ -42,9 +44,9 @@ impl Trouble {
             Self::NotRestarted { .. } => "run \"ostler reboot\"",
             Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
             Self::PlanChanged { .. } => "make the plan again: another change came first",
-            Self::Interrupted { .. } => "run \"ostler recover\"",
-            Self::Unsettled { .. } => "mend the cause, then run \"ostler recover\"",
-            Self::Lost { .. } => "see what differs with \"ostler drift\", then apply the configuration you want again",
+            Self::Interrupted { .. } => "run \"ostler recover\"; if it fails for good, \"ostler abandon\"",
+            Self::Unsettled { .. } => UNSETTLED,
+            Self::Lost { .. } => "run \"ostler abandon\", then apply the configuration you want",
             Self::Record { .. } => "restore the file from the cluster: oc get machineconfig NAME -o json",
             Self::OnlyLooking => "this is a defect of ostler: report it",
             Self::PasswordLock => "wait for passwd, usermod or another such command to end, then try again",

@@ -159,7 +159,7 @@ pub enum Entry<'a, W> {
         next: &'a Recorded,
     },
     /// It has not begun after all.
-    Abandon,
+    NotBegun,
     /// It heads back.
     TurnBack(&'a Open),
     /// A phase is done.

@@ -190,7 +190,7 @@ fn an_interrupted_transaction_has_to_be_recovered_first() {
     assert_eq!(
         played.stderr,
         "error: a transaction was interrupted\n\
-         remedy: run \"ostler recover\" first; \"ostler status\" tells what it was\n"
+         remedy: run \"ostler recover\" first, or \"ostler abandon\" if it fails for good; \"ostler status\" tells what it was\n"
     );
 }
 

@@ -1,5 +1,6 @@
 //! Transactions on a disk in memory, through the very code that runs on a node.
 
+mod abandon;
 mod base;
 mod crashes;
 mod deployments;

@@ -13,7 +13,7 @@ use ostler_core::node::{
 use ostler_core::os::behind::Behind;
 use ostler_core::rollback::RollbackHold;
 use ostler_core::status::Inherited;
-use ostler_core::transaction::{Rejected, ServiceFailure, Trial};
+use ostler_core::transaction::{Ending, Rejected, ServiceFailure, Trial};
 use ostler_core::verdict::{AgentReport, ConfigSource, Lost, Reason, State};
 use tokio::sync::watch;
 
@@ -111,6 +111,10 @@ fn attention() -> Vec<Row> {
             beside(Status { os: OsState { finalization_failure: Some(why()), ..OsState::default() }, ..settled() }),
             "a staged deployment was not finalized: why",
         ),
+        (
+            beside(Status { last: Some(abandoned()), ..settled() }),
+            "the change from rendered-worker-1 to rendered-worker-2 was abandoned: 1 difference from rendered-worker-1: /a",
+        ),
         ((open(), Beside::Absent), "the update to rendered-worker-2 was interrupted"),
         (
             (Status { behind: Some(Behind { lacking: Vec::new(), words: why() }), ..settled() }, Beside::Absent),
@@ -152,6 +156,12 @@ fn attention() -> Vec<Row> {
 fn unrestored() -> Finished {
     let failure = ServiceFailure { unit: "app.service".to_owned(), action: "restart".to_owned(), cause: why() };
     Finished { service_failures: vec![failure], ..undone(Purpose::Update) }
+}
+
+fn abandoned() -> Finished {
+    let differs = vec!["1 difference from rendered-worker-1: /a".to_owned()];
+    let (from, to) = ("rendered-worker-1".to_owned(), "rendered-worker-2".to_owned());
+    Finished { ending: Ending::Abandoned { reason: why(), differs }, from, to, ..undone(Purpose::Update) }
 }
 
 fn drifted() -> AgentReport {
@@ -353,9 +363,10 @@ const fn number(reason: &Reason) -> usize {
         Reason::NoAgent => 35,
         Reason::RollbackHold(_) => 36,
         Reason::ServicesFailed { .. } => 37,
+        Reason::Abandoned { .. } => 38,
     }
 }
-const REASONS: usize = 38;
+const REASONS: usize = 39;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {

@@ -3,6 +3,7 @@
 //! A transaction ends, or says what is missing. When the fault ends, or another configuration is desired that does not need
 //! the faulty thing, the machine gets there without a person.
 
+mod abandoned;
 mod faulty;
 
 use std::collections::{BTreeMap, HashSet};
@@ -195,6 +196,7 @@ struct Tally {
     closed: usize,
     open: usize,
     other_reached: usize,
+    abandoned: usize,
     seen: HashSet<u128>,
 }
 
@@ -205,6 +207,7 @@ impl Tally {
         self.closed += other.closed;
         self.open += other.open;
         self.other_reached += other.other_reached;
+        self.abandoned += other.abandoned;
     }
 }
 
@@ -232,6 +235,9 @@ fn examine(expected: &Expected, node: &Node<'_>, fault: Fault, at: &str, tally: 
             panic!("{fault:?} {at}: other is not reached: {}", trouble.reason());
         }
         tally.other_reached += 1;
+    }
+    if open {
+        tally.abandoned += abandoned::examine(expected, node, fault, at);
     }
     node.faults.end();
     node.pursue(&new()).unwrap_or_else(|trouble| panic!("{fault:?} {at}: new is not reached: {}", trouble.reason()));
@@ -272,10 +278,13 @@ fn no_lasting_fault_at_any_effect_of_any_way_leaves_a_machine_stuck() {
     let tally = whole.into_inner().unwrap();
     println!(
         "lasting faults: {} states, {} different; {} closed, {} open until the fault ends, {} in another configuration \
-         meanwhile, 0 stuck",
-        tally.states, tally.different, tally.closed, tally.open, tally.other_reached
+         meanwhile, {} abandoned while the fault lasts, 0 stuck",
+        tally.states, tally.different, tally.closed, tally.open, tally.other_reached, tally.abandoned
     );
-    assert!(tally.states > 1000 && tally.closed > 0 && tally.open > 0 && tally.other_reached > 0, "{tally:?}");
+    assert!(
+        tally.states > 1000 && tally.closed > 0 && tally.open > 0 && tally.other_reached > 0 && tally.abandoned > 0,
+        "{tally:?}"
+    );
 }
 
 /// Lets one fault appear at every effect of the way forward, of the way back and of a recovery.

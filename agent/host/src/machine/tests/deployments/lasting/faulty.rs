@@ -95,6 +95,10 @@ impl Faults {
         fault
     }
 
+    pub(super) fn strikes_anything(&self) -> bool {
+        self.0.fault.get().is_some()
+    }
+
     pub(super) fn strikes_os(&self) -> bool {
         self.next() == Some(Fault::Libostree)
     }
