@@ -159,6 +159,9 @@ pub enum Reason {
     NoAgent,
 }
 
+/// What to do about an open transaction that nobody goes on with.
+const RECOVER: &str = "run \"ostler recover\"; if it fails for good, \"ostler abandon\"";
+
 impl Reason {
     /// The state that it makes.
     pub const fn state(&self) -> State {
@@ -304,7 +307,7 @@ impl Reason {
     }
 
     /// What a person can do, where it is not said already.
-    pub const fn fix(&self) -> Option<&'static str> {
+    pub fn fix(&self) -> Option<&'static str> {
         Some(match self {
             Self::ConflictingAgent(_) => REMEDY,
             Self::Rejected { .. } => {
@@ -312,7 +315,8 @@ impl Reason {
             }
             Self::SourceUnreadable { .. } => "correct or remove the file",
             Self::ConfigUnreadable { .. } => "run \"ostler apply\" with the configuration that the machine should have",
-            Self::Interrupted { .. } => "run \"ostler recover\"; if it fails for good, \"ostler abandon\"",
+            Self::Interrupted { .. } => RECOVER,
+            Self::DamagedRecords { records } if records.iter().any(|record| record.contains("/plan")) => RECOVER,
             Self::DamagedRecords { .. } => {
                 "run \"ostler drift --repair\": it compares the machine with its configuration and removes the damaged records"
             }

@@ -23,7 +23,9 @@ pub fn abandon<A: Asks>(
     open: impl FnOnce(Option<&Path>) -> Result<A>,
 ) -> Result<Outcome> {
     let mut asks = connect(open, options.machine.root.as_deref())?;
-    console.tell(WARNING)?;
+    if !options.yes {
+        console.tell(WARNING)?;
+    }
     if !console.confirm("Abandon the transaction?", options.yes)? {
         return Ok(Outcome::Failed);
     }

@@ -52,15 +52,14 @@ pub fn drift_policy(root: Option<&Path>) -> (DriftPolicy, Option<PolicyError>) {
 }
 
 fn repair(asks: &mut impl Asks, yes: bool, drift: &[Drift], console: &mut Console<'_>) -> Result<Course> {
-    if drift.is_empty() {
-        return Ok(Course::Nothing);
-    }
-    console.tell(&show::repair_notice(drift))?;
-    if console.confirm("Repair?", yes)? {
-        change(asks, &Request::Repair { only: Vec::new() }, console)
+    // That there is nothing to repair is recorded too: what a damaged record or an abandoned change left open is settled by it.
+    let consent = if drift.is_empty() {
+        true
     } else {
-        Ok(Course::Declined)
-    }
+        console.tell(&show::repair_notice(drift))?;
+        console.confirm("Repair?", yes)?
+    };
+    if consent { change(asks, &Request::Repair { only: Vec::new() }, console) } else { Ok(Course::Declined) }
 }
 
 #[cfg(test)]

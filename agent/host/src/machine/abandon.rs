@@ -53,10 +53,14 @@ impl<D: Disk> Machine<'_, D> {
             Ok(None) => return Ok(None),
             Err(trouble) => return Err(trouble),
         }
-        let trouble = match transaction::recover(self, listener) {
-            Err(trouble) => trouble,
-            finished => return finished,
-        };
+        match transaction::recover(self, listener) {
+            Err(trouble) => self.close(trouble.reason(), listener).map(Some),
+            finished => finished,
+        }
+    }
+
+    /// Puts back what can be, records what is left and closes the transaction.
+    fn close(&self, reason: String, listener: Listener<'_>) -> Result<Finished, Trouble> {
         // A transaction that turned back meanwhile has another plan.
         let found = self.open_transaction().ok().flatten();
         let origin = self.origin(Slot::Origin)?;
@@ -67,20 +71,23 @@ impl<D: Disk> Machine<'_, D> {
         let mut attempt = self.undo_possible(found.as_ref(), origin.as_ref(), next.as_ref(), listener);
         attempt.left.extend(origin.as_ref().map(|origin| self.unrecorded(&origin.recorded)).unwrap_or_default());
         let leftovers = self.sweep_possible(origin.as_ref(), next.as_ref());
-        let differs = self.differs(&attempt, origin.as_ref().map(|origin| &origin.recorded), next.as_ref());
+        let current = observe::current(self.disk).ok();
+        let origin = origin.map(|origin| origin.recorded).or_else(|| current.clone());
+        let next = next.or(current);
+        let differs = self.differs(&attempt, origin.as_ref(), next.as_ref());
         let open = found.map(|found| found.open);
         self.record_left(open.as_ref(), attempt.left)?;
         self.record_os()?;
         let name = |config: Option<&Recorded>| config.map(|config| config.config.name.clone()).unwrap_or_default();
         let (purpose, from, to, began) = match open {
             Some(Open { purpose, from, to, began, .. }) => (purpose, from, to, began),
-            None => (Purpose::Update, name(origin.as_ref().map(|origin| &origin.recorded)), name(next.as_ref()), 0),
+            None => (Purpose::Update, name(origin.as_ref()), name(next.as_ref()), self.now()),
         };
         let finished = Finished {
             purpose,
             from,
             to,
-            ending: Ending::Abandoned { reason: trouble.reason(), differs },
+            ending: Ending::Abandoned { reason, differs },
             began,
             ended: self.now(),
             boot: self.boot(),
@@ -92,7 +99,7 @@ impl<D: Disk> Machine<'_, D> {
             leftovers,
         };
         self.save(Entry::Finish(&finished))?;
-        Ok(Some(finished))
+        Ok(finished)
     }
 
     fn undo_possible(
@@ -245,6 +252,7 @@ impl<D: Disk> Machine<'_, D> {
 
     /// How the machine differs from either configuration, and what could not be put back.
     fn differs(&self, attempt: &Attempt, origin: Option<&Recorded>, next: Option<&Recorded>) -> Vec<String> {
+        let next = next.filter(|next| origin.is_none_or(|origin| origin.config.name != next.config.name));
         let mut lines: Vec<String> = [origin, next]
             .into_iter()
             .flatten()

@@ -149,7 +149,7 @@ fn an_interrupted_transaction_is_told_with_its_remedy() {
         played.stdout,
         "\
 Needs attention: the update to rendered-worker-2 was interrupted.
-  Fix: run \"ostler recover\"
+  Fix: run \"ostler recover\"; if it fails for good, \"ostler abandon\"
 
 Configuration  rendered-worker-1
 Before it      none
@@ -185,7 +185,7 @@ fn everything_that_needs_attention_is_said_and_nothing_else_does() {
         (
             Status { damaged: vec!["journal/1: torn".to_owned()], ..settled() },
             Outcome::Different,
-            "Needs attention: damaged journal records: journal/1: torn.\n  Fix: run \"ostler drift\" to ",
+            "Needs attention: damaged journal records: journal/1: torn.\n  Fix: run \"ostler drift --repair\": it ",
         ),
         (
             Status { busy: true, ..settled() },
@@ -225,7 +225,7 @@ fn a_program_gets_the_same_as_a_document() {
                         "reason": "Interrupted",
                         "detail": {"purpose": "update", "config": "rendered-worker-2", "restarted": false},
                         "state": "needsAttention", "message": "the update to rendered-worker-2 was interrupted",
-                        "fix": "run \"ostler recover\"",
+                        "fix": "run \"ostler recover\"; if it fails for good, \"ostler abandon\"",
                     },
                     {
                         "reason": "NoAgent", "state": "upToDate", "message": "No agent runs on this machine", "fix": null,
@@ -363,7 +363,7 @@ fn a_change_that_waits_for_its_restart_was_not_interrupted() {
     let played =
         said(Status { awaits_reboot: false, owed_restarts: Vec::new(), boot: "c".to_owned().into(), ..waiting() });
     let line = "Needs attention: the machine restarted for rendered-worker-2, and nothing has checked the result.\n  \
-                Fix: run \"ostler recover\"\n";
+                Fix: run \"ostler recover\"; if it fails for good, \"ostler abandon\"\n";
     assert!(played.stdout.starts_with(line), "{}", played.stdout);
     assert!(!played.stdout.contains("interrupted") && !played.stdout.contains("ostler reboot"), "{}", played.stdout);
 }
