@@ -198,7 +198,7 @@ pub struct Finished {
     /// Steps that are not for this kind of machine, and were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Step>,
-    /// How many files, links and directories changed.
+    /// How many files and links of the configuration changed; the records of it do not count.
     pub changed: usize,
     /// What became of the boot loader afterwards, where it was to be updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]

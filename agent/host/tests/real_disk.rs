@@ -73,6 +73,7 @@ fn a_batch_makes_directories_links_and_labels_as_foreseen() {
         links: vec![link("/etc/same", "file"), link("/etc/other", "/new"), link("/etc/file", "/etc/none")],
         removals: vec![path("/none/at/all")],
         directories: vec![directory("/opt/app"), directory("/empty"), directory("/etc")],
+        ..Batch::default()
     };
     let before = fs::metadata(root.path().join("etc")).unwrap().mode();
     let foreseen = forecast(&disk, &batch, "t2").unwrap();

@@ -99,7 +99,7 @@ pub enum Notice {
     Applied {
         /// The configuration.
         config: String,
-        /// How many files, links and directories changed.
+        /// How many files and links of the configuration changed.
         changed: usize,
         /// Whether it takes a restart.
         reboot: bool,

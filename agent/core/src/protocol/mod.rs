@@ -416,9 +416,9 @@ pub struct Restart {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Forecast {
-    /// Files, links and directories that would change.
+    /// Files and links of the configuration that would change.
     pub changed: usize,
-    /// Bytes that would be written.
+    /// Bytes that would be written, records and kept originals among them.
     pub bytes: u64,
     /// Steps that are not for this kind of machine.
     pub left_out: Vec<Step>,

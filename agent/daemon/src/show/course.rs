@@ -45,9 +45,9 @@ fn left_out(heading: &str, steps: &[Step]) -> String {
 
 fn things(count: usize) -> String {
     match count {
-        0 => "no file, link or directory".to_owned(),
-        1 => "one file, link or directory".to_owned(),
-        _ => format!("{count} files, links and directories"),
+        0 => "no file or link".to_owned(),
+        1 => "one file or link".to_owned(),
+        _ => format!("{count} files and links"),
     }
 }
 
@@ -402,8 +402,8 @@ mod tests {
         for (reason, said) in [
             (
                 None,
-                "Ready: rendered-worker-2 is in place, and its operating system is staged. Changed: 3 files, links and \
-                 directories. (10 seconds)\n",
+                "Ready: rendered-worker-2 is in place, and its operating system is staged. Changed: 3 files and \
+                 links. (10 seconds)\n",
             ),
             (
                 Some("it did not boot\u{7}"),

@@ -16,6 +16,7 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostler_core::secret::Secret;
@@ -40,6 +41,8 @@ pub struct Batch {
     pub removals: Vec<RootPath>,
     /// Directories that are to be there. Others that are needed are made too, open to everybody.
     pub directories: Vec<Directory>,
+    /// Paths among all these that are the agent's own records: what changes there is not counted.
+    pub records: BTreeSet<RootPath>,
 }
 
 impl Batch {
@@ -49,6 +52,7 @@ impl Batch {
         self.links.extend(other.links);
         self.removals.extend(other.removals);
         self.directories.extend(other.directories);
+        self.records.extend(other.records);
     }
 
     /// Paths of files and links that are to be there.
@@ -125,7 +129,7 @@ pub struct Forecast {
 
 /// Says what [`apply`] would do, and refuses what it would refuse, without changing anything.
 pub fn forecast(disk: &impl Disk, batch: &Batch, tag: &str) -> Result<Forecast, BatchError> {
-    Ok(surveyed(disk, batch, tag)?.forecast())
+    Ok(surveyed(disk, batch, tag)?.forecast(batch))
 }
 
 fn surveyed<'b>(disk: &impl Disk, batch: &'b Batch, tag: &str) -> Result<Work<'b>, BatchError> {
@@ -152,5 +156,6 @@ pub fn apply(disk: &impl Disk, batch: &Batch, tag: &str) -> Result<Counts, Batch
         return Err(failure.partial());
     }
     settle(disk, batch, &work).map_err(Failure::partial)?;
-    Ok(Counts { written: work.pending.len(), unchanged: work.unchanged, removed: work.removals.len() })
+    let Forecast { changed: written, unchanged, removed, .. } = work.forecast(batch);
+    Ok(Counts { written, unchanged, removed })
 }

@@ -28,12 +28,13 @@ pub(super) struct Work<'b> {
 
 impl Work<'_> {
     /// The work without the doing.
-    pub(super) fn forecast(&self) -> Forecast {
+    pub(super) fn forecast(&self, batch: &Batch) -> Forecast {
+        let counts = |path: &RootPath| !batch.records.contains(path);
         let missing = self.directories.iter().filter(|directory| directory.stage == Stage::Missing);
         Forecast {
-            changed: self.pending.len(),
+            changed: self.pending.iter().filter(|pending| counts(pending.target.path())).count(),
             unchanged: self.unchanged,
-            removed: self.removals.len(),
+            removed: self.removals.iter().filter(|path| counts(path)).count(),
             bytes: self.pending.iter().map(|pending| pending.target.bytes()).fold(0, u64::saturating_add),
             directories: missing.map(|directory| directory.path.clone()).collect(),
         }

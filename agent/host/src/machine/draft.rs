@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 
+use super::record;
 use crate::batch::{Batch, Directory, Link, Write};
 use crate::disk::RootPath;
 use crate::originals::Standing;
@@ -118,7 +119,8 @@ impl Actions {
 
     /// As a batch.
     pub(super) fn batch(&self, directories: &[Directory]) -> Batch {
-        let mut batch = Batch { directories: directories.to_vec(), ..Batch::default() };
+        let records = self.paths().filter(|path| record::is_record(path)).cloned().collect();
+        let mut batch = Batch { directories: directories.to_vec(), records, ..Batch::default() };
         for (path, action) in &self.0 {
             match action {
                 Action::Write(write) => batch.writes.push(write.clone()),
@@ -131,6 +133,11 @@ impl Actions {
 }
 
 impl Draft {
+    /// Originals that are no longer needed.
+    pub(super) fn tidying(&self) -> Batch {
+        Batch { removals: self.tidy.iter().cloned().collect(), records: self.tidy.clone(), ..Batch::default() }
+    }
+
     /// Every path that changes in any phase.
     pub(super) fn touched(&self) -> BTreeSet<RootPath> {
         let kept = self.preserve.paths().chain(&self.tidy);

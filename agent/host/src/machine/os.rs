@@ -73,13 +73,13 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// Makes the next restart boot what the way leads to.
-    pub(super) fn stage(&self, way: &Way, told: Told<'_>) -> Result<usize, Trouble> {
-        let Some(change) = &way.os else { return Ok(0) };
+    pub(super) fn stage(&self, way: &Way, told: Told<'_>) -> Result<(), Trouble> {
+        let Some(change) = &way.os else { return Ok(()) };
         let host = self.os_host()?;
         let staging = Staging { host, change, direction: way.direction };
         host.close_extensions()?;
         if nothing_staged(way, host) && host.sysroot().read().is_err() {
-            return Ok(0);
+            return Ok(());
         }
         match (way.restarted, way.direction) {
             (Restarted::Nothing, _) | (_, Direction::Back) => staging.settle(told),
@@ -138,13 +138,13 @@ impl Staging<'_> {
 
     /// After the restart nothing is staged any more: either the new deployment runs, or the transaction has failed. A
     /// restart of user space alone does not ask the boot loader, so what that would start next can still be waited for.
-    fn confirm(&self, by_boot_loader: bool) -> Result<usize, Trouble> {
+    fn confirm(&self, by_boot_loader: bool) -> Result<(), Trouble> {
         let state = self.host.sysroot().read()?;
         if !by_boot_loader && self.fits(state.next()) {
-            return Ok(0);
+            return Ok(());
         }
         let booted = state.booted.unwrap_or_default();
-        let Err(source) = self.change.check(self.direction, &booted) else { return Ok(0) };
+        let Err(source) = self.change.check(self.direction, &booted) else { return Ok(()) };
         let finished = state.deployments.iter().any(|deployment| self.fits(Some(deployment)));
         let last_words = || if by_boot_loader { self.host.last_words() } else { None };
         let words = state.finalization_failure.or_else(last_words);
@@ -153,16 +153,16 @@ impl Staging<'_> {
         Err(Trouble::NotBooted { source, failure, there })
     }
 
-    fn settle(&self, told: Told<'_>) -> Result<usize, Trouble> {
+    fn settle(&self, told: Told<'_>) -> Result<(), Trouble> {
         let state = self.host.sysroot().read()?;
         if self.fits(state.next()) {
-            return Ok(0);
+            return Ok(());
         }
         let goal = self.change.end(self.direction);
         let backend = self.host.backend(&goal)?;
         if backend.backend() == Backend::External && self.direction == Direction::Back {
             // What another controller has staged is not ours to drop.
-            return Ok(0);
+            return Ok(());
         }
         if self.fits(state.booted.as_ref()) {
             self.stay(&*backend)?;
@@ -173,8 +173,7 @@ impl Staging<'_> {
         } else {
             self.make(&*backend, &Order::between(booted(&state)?, &goal), told)?;
         }
-        self.verify(&*backend)?;
-        Ok(1)
+        self.verify(&*backend)
     }
 
     /// Makes the next restart boot what is booted already.

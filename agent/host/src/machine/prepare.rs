@@ -18,7 +18,7 @@ use super::place;
 use super::wanted::Wanted;
 use super::{Machine, back, labels, log, progress, record};
 use crate::accounts::Accounts;
-use crate::batch::{self, Batch};
+use crate::batch;
 use crate::disk::{Disk, Obstacle, RootPath};
 use crate::journal::{Loaded, Slot};
 use crate::originals::{self, NoPackages, PackageDatabase, PackageOwners, Standing};
@@ -313,14 +313,14 @@ impl<D: Disk> Machine<'_, D> {
         all.writes.extend(shadow);
         all.extend(way.draft.preserve.batch(&[]));
         let forecast = batch::forecast(self.disk, &all, TAG)?;
-        batch::forecast(self.disk, &way.draft.links.batch(&[]), TAG)?;
-        let removals = way.draft.tidy.iter().cloned().collect();
-        batch::forecast(self.disk, &Batch { removals, ..Batch::default() }, TAG)?;
+        let links = batch::forecast(self.disk, &way.draft.links.batch(&[]), TAG)?;
+        batch::forecast(self.disk, &way.draft.tidying(), TAG)?;
+        let enablement = self.surroundings.manager.as_ref().map_or(0, |_| way.draft.enablement.len());
         way.forecast = Forecast {
-            changed: forecast.changed + forecast.removed,
+            changed: forecast.changed + forecast.removed + links.changed + links.removed + enablement,
             bytes: forecast.bytes,
             left_out: way.draft.left_out.clone(),
-            notes: way.forecast.notes.clone(),
+            ..std::mem::take(&mut way.forecast)
         };
         let touched = way.draft.touched();
         let directories: BTreeSet<RootPath> = touched.iter().flat_map(RootPath::ancestors).collect();

@@ -16,11 +16,18 @@ use super::wanted::Wanted;
 use crate::batch::Write;
 use crate::disk::{Disk, Kind, RootPath};
 use crate::journal::TextId;
+use crate::originals;
 use crate::transaction::Trouble;
 
 /// A configuration's text has every secret of it, so only root may read it. The machine-config-daemon, which leaves it
 /// readable for all, is root too.
 const PRIVATE: u32 = 0o600;
+
+/// Whether a path is one of these files, or holds or stands for what the operating system had at another path: written
+/// because a configuration changes, and not by it.
+pub(super) fn is_record(path: &RootPath) -> bool {
+    [CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, HOSTED_HASH].contains(&path.as_str()) || originals::is_kept(path)
+}
 
 /// The hash of a hosted cluster's configuration, empty where it is not known: an agent that has changed the record since
 /// does not know of our file.

@@ -28,7 +28,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(100);
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn run_phase(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<PhaseOutcome, Trouble> {
         match phase {
-            Phase::Stage => self.stage(way, told).map(PhaseOutcome::changed),
+            Phase::Stage => self.stage(way, told).map(|()| PhaseOutcome::default()),
             Phase::Preserve => {
                 let mut outcome = self.apply(way, &way.draft.preserve.batch(&[]))?;
                 outcome.leftovers.extend(batch::sweep_possible(self.disk, &way.leftovers, TAG)?);
@@ -36,8 +36,7 @@ impl<D: Disk> Machine<'_, D> {
             }
             Phase::Write => self.write(way),
             Phase::Tidy => {
-                let removals = way.draft.tidy.iter().cloned().collect();
-                let mut outcome = self.apply(way, &Batch { removals, ..Batch::default() })?;
+                let mut outcome = self.apply(way, &way.draft.tidying())?;
                 let failed = self.apply_possible(&way.draft.left, &[]).into_iter().map(|(path, _)| path);
                 let left = failed.chain(way.draft.left_behind.iter().cloned());
                 outcome.leftovers.extend(left.map(|path| path.as_str().to_owned()));

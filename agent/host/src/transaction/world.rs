@@ -61,7 +61,7 @@ pub trait World {
 /// The result of a phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
-    /// How many files, links and directories changed.
+    /// How many files and links of the configuration changed.
     pub changed: usize,
     /// What failed on the way back and was passed over.
     pub service_failures: Vec<ServiceFailure>,

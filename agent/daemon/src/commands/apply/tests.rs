@@ -58,10 +58,10 @@ Steps
   2  record rendered-worker-1 as the node's configuration
   3  reload crio.service
 
-Checked: nothing stands in the way. To change: 3 files, links and directories. To write: 2048 bytes.
+Checked: nothing stands in the way. To change: 3 files and links. To write: 2048 bytes.
 Left out: this is a directory, not a running machine
   reload systemd's units
-Applied: the machine is in rendered-worker-1. Changed: 3 files, links and directories. (10 seconds)
+Applied: the machine is in rendered-worker-1. Changed: 3 files and links. (10 seconds)
 "
     );
     assert_eq!(played.stderr, "check\ncheck\n");

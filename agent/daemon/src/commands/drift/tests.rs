@@ -123,7 +123,7 @@ fn a_repair_says_what_it_removes_and_asks() {
     assert!(played.stdout.ends_with(
         "\nA repair makes all of this as configured; changes made by hand are lost.\n\
          The extra drop-in is removed by it.\n\
-         Repaired: the machine agrees with rendered-worker-1 again. Changed: 3 files, links and directories. \
+         Repaired: the machine agrees with rendered-worker-1 again. Changed: 3 files and links. \
          (10 seconds)\n"
     ));
     assert!(played.stderr.contains("\nRepair? [y/N] "));

@@ -18,8 +18,7 @@ fn run(scene: Scene, reply: Option<Reply>) -> Played {
 
 #[test]
 fn what_was_interrupted_is_finished_or_undone_without_a_question() {
-    let forward =
-        "Applied: the machine is in rendered-worker-1. Changed: 3 files, links and directories. (10 seconds)\n";
+    let forward = "Applied: the machine is in rendered-worker-1. Changed: 3 files and links. (10 seconds)\n";
     let back = "Undone: no space left\\u{7} (10 seconds)\nThe machine is in an empty machine, as it was before.\n";
     for (reply, outcome, said, result) in [
         (Reply::Finished(finished(Purpose::Update)), Outcome::Success, forward, "applied"),

@@ -84,7 +84,7 @@ fn mixed() -> (MemoryDisk, Batch) {
         link("/etc/linked/deep", "../../top"),
     ];
     let directories = vec![directory("/etc/new", 0o750, 7, Some("new_t")), directory("/etc/closed", 0o755, 0, None)];
-    (disk, Batch { writes, links, removals, directories })
+    (disk, Batch { writes, links, removals, directories, ..Batch::default() })
 }
 
 /// More files than are synced one by one, some on a filesystem that is mounted below the others' top directory.

@@ -63,6 +63,39 @@ fn keys_and_passwords_are_set_and_locked_again() {
 }
 
 #[test]
+fn what_the_configuration_changes_is_counted_and_no_record_of_it() {
+    let many: Vec<Value> = (0..3000).map(|file| json!({"path": format!("/etc/many/{file}")})).collect();
+    let enabled = json!({"systemd": {"units": [{"name": "os.service", "enabled": true}]}});
+    let password = json!({"passwd": {"users": [{"name": "core", "passwordHash": "$y$hash"}]}});
+    for (name, ignition, changed, changed_back) in [
+        ("new files", json!({"storage": {"files": many}}), 3000, 3000),
+        ("files of the operating system", json!({"storage": {"files": [{"path": "/etc/chrony.conf"}]}}), 1, 1),
+        ("a unit", json!({"systemd": {"units": [{"name": "n.service", "contents": "[Unit]\n"}]}}), 1, 1),
+        // A unit of the operating system goes on starting at boot when no configuration names it any more.
+        ("a unit that starts at boot", enabled, 1, 0),
+        ("a password", password, 1, 1),
+        ("nothing", json!({}), 0, 0),
+    ] {
+        let disk = fresh();
+        let there = config("rendered-1", ignition);
+        let back = config("rendered-2", json!({}));
+        for (direction, target, changed) in [("there", &there, changed), ("back", &back, changed_back)] {
+            let Some(foreseen) = foreseen(&disk, target) else { continue };
+            let finished = apply(&disk, target).unwrap().unwrap();
+            assert_eq!((foreseen, finished.changed), (changed, changed), "{name}, {direction}");
+        }
+    }
+}
+
+/// How many changes a check announces.
+fn foreseen(disk: &MemoryDisk, target: &Recorded) -> Option<usize> {
+    let machine = open(disk).unwrap();
+    let steps = target_plan(&machine, &target.config).unwrap();
+    let proposal = transaction::propose(&machine, target.clone(), &Rules::default(), &steps).unwrap()?;
+    Some(transaction::check(&machine, &proposal).unwrap().forecast().changed)
+}
+
+#[test]
 fn a_rollback_leads_to_the_machine_as_it_was() {
     let disk = fresh();
     let before = tree(&disk);
