@@ -121,15 +121,19 @@ fn a_deployment_that_could_not_be_finished_is_given_up_with_the_last_words_of_it
 }
 
 #[test]
-fn what_ostree_leaves_word_of_is_told_though_ostree_has_told_it_itself() {
+fn what_ostree_leaves_word_of_is_reported_on_a_node_that_is_up_to_date() {
     let Some(mut agent) = Agent::start(Driver::Bootc, 20, "[Unit]\nAfter=ostree-boot-complete.service\n") else {
         return;
     };
     agent.node.write("boot/ostree/finalize-failure.stamp", "Installing kernel: No space left on device");
     agent.node.machine.reboot();
-    agent.wait_until("the agent has looked", || agent.is("NodeDegraded"));
-    assert!(!agent.node.machine.path("boot/ostree/finalize-failure.stamp").exists(), "ostree has told it");
+    agent.wait_until("the agent has looked", || {
+        agent.said("not finished: Installing kernel: No space left on device") > 0
+    });
+    assert!(!agent.node.machine.path("boot/ostree/finalize-failure.stamp").exists(), "ostree has reported it");
     assert_eq!(agent.said("not finished: Installing kernel: No space left on device"), 1, "{}", agent.journal());
+    agent.wait_until("the node is up to date", || agent.is("Updated"));
+    assert!(!agent.is("NodeDegraded"), "{}", agent.condition("NodeDegraded"));
     let status = agent.node.status();
     assert_eq!(status["os"]["finalizationFailure"], "Installing kernel: No space left on device", "{status:#}");
 }

@@ -25,11 +25,18 @@ fn lasting(machine: &Status) -> Vec<Reason> {
     if !records.is_empty() {
         reasons.push(Reason::DamagedRecords { records });
     }
-    let failure = machine.os.finalization_failure.clone();
+    let failure = machine.os.finalization_failure.clone().filter(|_| update_lost(machine));
     reasons.extend(failure.map(|reason| Reason::FinalizationFailed { reason }));
     let unknown = machine.os_unknown.clone();
     reasons.extend(unknown.map(|reason| Reason::DeploymentsUnreadable { reason }));
     reasons
+}
+
+/// Whether what was not finalized on the way to this boot is still missing: the transaction that staged it has yet to be
+/// finished or undone, or the operating system is not the configuration's.
+fn update_lost(machine: &Status) -> bool {
+    let earlier = machine.open.as_ref().is_some_and(|open| !open.boot.lasts(&machine.boot));
+    earlier || machine.behind.is_some()
 }
 
 fn unfinished(machine: &Status, open: &Open, agent: &Agent<'_>) -> Vec<Reason> {

@@ -1,6 +1,7 @@
 //! A machine is up to date only if nothing at all says otherwise. Which reason has which words is tested with the surfaces.
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::node::decide::{Decision, Next, Wait};
@@ -8,10 +9,11 @@ use crate::node::duties::DriftSummary;
 use crate::node::situation::Phase;
 use crate::node::view::ConfigRef;
 use crate::os::behind::Behind;
+use crate::os::state::OsState;
 use crate::rival::{Rival, Task};
 use crate::rollback::RollbackHold;
 use crate::status::Inherited;
-use crate::transaction::{OrderedRestart, Trial};
+use crate::transaction::{Open, OrderedRestart, Trial};
 
 fn at_rest(next: Next) -> AgentReport {
     AgentReport {
@@ -41,7 +43,10 @@ const FAULTS: [Fault; 16] = [
     |machine, _| machine.rival = Some(Rival { pid: 1, task: Task::Node }),
     |machine, _| machine.damaged.push(text()),
     |machine, _| machine.os_unknown = Some(text()),
-    |machine, _| machine.os.finalization_failure = Some(text()),
+    |machine, _| {
+        machine.os.finalization_failure = Some(text());
+        machine.behind = Some(Behind { lacking: Vec::new(), words: text() });
+    },
     |machine, _| machine.awaits_reboot = true,
     |machine, _| {
         machine.restart = Some(OrderedRestart { boot: text().into(), ordered: 1, rationale: text() });
@@ -102,6 +107,32 @@ fn what_only_an_agent_would_finish_is_not_up_to_date_without_one() {
         // Without an agent nobody checks a boot.
         let alone = Verdict::new(&machine, &Agent::Absent);
         assert_eq!(alone.state() == State::UpToDate, machine.trial.is_some(), "{alone:?}");
+    }
+}
+
+#[test]
+fn a_deployment_that_was_not_finalized_needs_attention_only_while_it_is_missing() {
+    let os = OsState { finalization_failure: Some(text()), ..OsState::default() };
+    let machine = Status { os, boot: "2".to_owned().into(), ..in_a() };
+    let begun = |boot: &str| {
+        serde_json::from_value::<Open>(json!({
+            "purpose": "update", "direction": "forward", "from": "a", "to": "b", "steps": [], "undo": [],
+            "boot": boot, "began": 1,
+        }))
+        .unwrap()
+    };
+    let behind = Some(Behind { lacking: Vec::new(), words: text() });
+    for (name, machine, lost) in [
+        ("nothing is missing", machine.clone(), false),
+        ("of a transaction that is open", Status { open: Some(begun("1")), ..machine.clone() }, true),
+        ("before the open transaction", Status { open: Some(begun("2")), ..machine.clone() }, false),
+        ("before a restart that is owed", Status { awaits_reboot: true, ..machine.clone() }, false),
+        ("the operating system is another", Status { behind, ..machine }, true),
+    ] {
+        let agent = at_rest(Next::Wait(Wait::Settled));
+        let verdict = Verdict::new(&machine, &Agent::Running(&agent));
+        let failed = verdict.reasons().contains(&Reason::FinalizationFailed { reason: text() });
+        assert_eq!((failed, verdict.state() == State::NeedsAttention), (lost, lost), "{name}: {verdict:?}");
     }
 }
 

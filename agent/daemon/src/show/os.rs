@@ -12,9 +12,9 @@ use super::phrase::{CAUTION, FAINT, GOOD, HEADING, printable, styled};
 /// As much of a checksum as people compare.
 const SHORT: usize = 12;
 
-/// What `ostler status` says of the operating system; nothing where there are no deployments.
+/// What `ostler status` says of the operating system; nothing where there is nothing to show.
 pub fn os(state: &OsState, own: &[String]) -> String {
-    if state.deployments.is_empty() {
+    if state.deployments.is_empty() && state.finalization_failure.is_none() {
         return String::new();
     }
     let mut text = format!("\n{}", styled(HEADING, "Operating system"));
@@ -32,6 +32,10 @@ pub fn os(state: &OsState, own: &[String]) -> String {
             () => "kept    ".to_owned(),
         };
         text.push_str(&deployment_lines(&role, deployment, own));
+    }
+    if let Some(failure) = &state.finalization_failure {
+        let failure = printable(failure);
+        let _ = writeln!(text, "  a staged deployment was not finalized at the last shutdown: {failure}");
     }
     text
 }

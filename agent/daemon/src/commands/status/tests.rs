@@ -387,12 +387,12 @@ fn a_restart_that_was_ordered_and_did_not_happen_is_told() {
 }
 
 #[test]
-fn deployments_that_could_not_be_finished_or_read_need_attention() {
+fn deployments_that_could_not_be_read_need_attention_and_one_that_was_not_finalized_is_shown() {
     let failed = |status: Status| (said(status.clone()), run(PROGRAM, Reply::Status(Box::new(status))).json());
     let os = OsState { finalization_failure: Some("no space\u{1b}[2J".to_owned()), ..OsState::default() };
     let (played, document) = failed(Status { os, ..settled() });
-    assert_eq!((played.outcome, &document["settled"]), (Outcome::Different, &json!(false)));
-    let line = "Needs attention: a staged deployment was not finalized: no space\\u{1b}[2J.\n";
+    assert_eq!((played.outcome, &document["settled"]), (Outcome::Success, &json!(true)));
+    let line = "  a staged deployment was not finalized at the last shutdown: no space\\u{1b}[2J\n";
     assert!(played.stdout.contains(line), "{}", played.stdout);
     assert_eq!(document["os"]["finalizationFailure"], "no space\u{1b}[2J");
 

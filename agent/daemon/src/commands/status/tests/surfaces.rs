@@ -108,7 +108,11 @@ fn attention() -> Vec<Row> {
             "1 service not in the current configuration: cannot restart app.service: why",
         ),
         (
-            beside(Status { os: OsState { finalization_failure: Some(why()), ..OsState::default() }, ..settled() }),
+            beside(Status {
+                os: OsState { finalization_failure: Some(why()), ..OsState::default() },
+                behind: Some(Behind { lacking: Vec::new(), words: why() }),
+                ..settled()
+            }),
             "a staged deployment was not finalized: why",
         ),
         (
@@ -317,6 +321,12 @@ fn unknown() -> Vec<Row> {
 fn rows() -> Vec<Row> {
     let fine = [
         row(settled(), running(up_to_date()), "Up to date.", State::UpToDate),
+        row(
+            Status { os: OsState { finalization_failure: Some(why()), ..OsState::default() }, ..settled() },
+            running(up_to_date()),
+            "Up to date.",
+            State::UpToDate,
+        ),
         row(settled(), Beside::Absent, "Up to date. No agent runs on this machine.", State::UpToDate),
     ];
     fine.into_iter().chain(attention()).chain(updating()).chain(waiting_for()).chain(unknown()).collect()
