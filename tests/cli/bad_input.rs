@@ -75,7 +75,7 @@ fn a_policy_that_is_none_is_refused() {
         ("pod", json!({"kind": "Pod"}), "the document is a Pod, not a MachineConfiguration"),
         ("list", json!([]), "the document is not an object"),
         ("other", json!({"rules": []}), "neither a MachineConfiguration nor a nodeDisruptionPolicy"),
-        ("no-type", actions(json!([{"restart": {"serviceName": "a.service"}}])), "missing field `type`"),
+        ("no-type", actions(json!([{"restart": {"serviceName": "a.service"}}])), "type is missing"),
         ("service", actions(json!([{"type": "Restart"}])), "Restart action without a serviceName"),
         ("alone", actions(json!([{"type": "None"}, {"type": "Drain"}])), "must stand alone"),
     ] {

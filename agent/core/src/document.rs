@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::malformed::Malformed;
+
 /// Largest document read. The API server stores objects of at most 1.5 MiB or so; a dump of one may be a little larger.
 pub const MAX_BYTES: usize = 32 * 1024 * 1024;
 
@@ -19,7 +21,7 @@ pub enum DocumentError {
     TooLarge,
     /// Starts like JSON and is none.
     #[error("the document is not valid JSON")]
-    Json(#[source] serde_json::Error),
+    Json(#[source] Malformed),
     /// Does not start like JSON and is no UTF-8, hence no YAML either.
     #[error("the document is not UTF-8 text")]
     NotText(#[source] std::str::Utf8Error),
@@ -52,7 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DocumentError> {
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Err(DocumentError::Empty),
-        Some(b'{' | b'[') => serde_json::from_slice(bytes).map_err(DocumentError::Json),
+        Some(b'{' | b'[') => serde_json::from_slice(bytes).map_err(|error| DocumentError::Json(error.into())),
         Some(_) => parse_yaml(std::str::from_utf8(bytes).map_err(DocumentError::NotText)?),
     }
 }

@@ -91,7 +91,7 @@ impl fmt::Display for Hazard {
 impl Registries {
     /// Reads the file's text; a file that does not exist is an empty text.
     pub fn parse(text: &str) -> Result<Self, RegistriesError> {
-        toml::from_str(text).map_err(|error| RegistriesError(Malformed::new(place(text, &error), error.message())))
+        toml::from_str(text).map_err(|error| RegistriesError(Malformed::toml(text, &error)))
     }
 
     /// By scope: the prefix, or the location where there is none. The last of equal scopes counts.
@@ -126,11 +126,6 @@ impl Mirror {
     fn is_digest_only(&self) -> bool {
         self.pull_from_mirror == DIGEST_ONLY
     }
-}
-
-fn place(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
-    before.map_or_else(String::new, |before| format!("line {}", before.split(|byte| *byte == b'\n').count()))
 }
 
 /// The first reason, if there is one, why CRI-O must not simply reload the new file under running workloads.
@@ -260,7 +255,7 @@ mod tests {
     fn unknown_keys_are_ignored_and_bad_text_is_refused_without_being_quoted() {
         assert!(Registries::parse("short-name-mode = \"enforcing\"\n[x]\ny = 1\n").is_ok());
         let RegistriesError(error) = Registries::parse("\nregistry = \"hunter2\"").unwrap_err();
-        assert_eq!(error.to_string(), "line 2: invalid type: string, expected a sequence");
+        assert_eq!(error.to_string(), "line 2: must be a list, not a string");
         assert!(Registries::parse("[[registry").is_err());
     }
 }

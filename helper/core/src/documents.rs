@@ -15,7 +15,9 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Value>, DocumentError> {
     }
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Ok(Vec::new()),
-        Some(b'{' | b'[') => serde_json::from_slice(bytes).map(|value| vec![value]).map_err(DocumentError::Json),
+        Some(b'{' | b'[') => {
+            serde_json::from_slice(bytes).map(|value| vec![value]).map_err(|error| DocumentError::Json(error.into()))
+        }
         Some(_) => parse_yaml(std::str::from_utf8(bytes).map_err(DocumentError::NotText)?),
     }
 }

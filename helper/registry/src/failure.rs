@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
+use ostler_core::malformed::Malformed;
 use ostler_core::os::manifest::ManifestError;
 
 use crate::layer::LayerError;
@@ -91,7 +92,7 @@ pub enum Failure {
     },
     /// The configuration.
     #[error("the image's configuration is not valid JSON of that kind")]
-    Configuration(#[source] serde_json::Error),
+    Configuration(#[source] Malformed),
     /// Something else than was asked for.
     #[error("the registry gave {found} for {wanted}")]
     Digest {

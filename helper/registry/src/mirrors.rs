@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ostler_core::malformed::Malformed;
 use serde::Deserialize;
 
 use crate::reference::Reference;
@@ -69,7 +70,7 @@ pub(crate) struct Place {
 pub enum MirrorsError {
     /// Not a file of registries.
     #[error("not a valid registries.conf")]
-    Malformed(#[source] toml::de::Error),
+    Malformed(#[source] Malformed),
     /// An entry without name.
     #[error("not a valid registries.conf: a registry has neither prefix nor location")]
     Nameless,
@@ -120,7 +121,8 @@ struct FileMirror {
 impl Mirrors {
     /// Reads a `registries.conf` of the second format.
     pub fn from_registries_conf(text: &str) -> Result<Self, MirrorsError> {
-        let file: File = toml::from_str(text).map_err(MirrorsError::Malformed)?;
+        let file: File =
+            toml::from_str(text).map_err(|error| MirrorsError::Malformed(Malformed::toml(text, &error)))?;
         let mut mirrors = Self::default();
         for registry in file.registries {
             mirrors.read(registry)?;

@@ -177,7 +177,8 @@ impl Registry {
         let Resolved { place, digest, manifest, image, .. } = self.resolve(place).await?;
         let bytes = self.session.small(&place, Part::Blob(&image.config), MOST_MANIFEST).await?;
         verified(&bytes, &image.config)?;
-        let configuration: Configuration = serde_json::from_slice(&bytes).map_err(Failure::Configuration)?;
+        let configuration: Configuration =
+            serde_json::from_slice(&bytes).map_err(|error| Failure::Configuration(error.into()))?;
         let labels = configuration.config.unwrap_or_default().labels.unwrap_or_default();
         Ok(Inspected { digest, manifest, labels })
     }

@@ -64,7 +64,7 @@ impl Version {
 /// Spec 3 only ever added fields, so a config of an older version is a config of the newest one, and a mistake in it is one
 /// there as well. Only the newest version is read so that the place of a mistake is known: that takes several times the code.
 fn raise<T: Serialize + DeserializeOwned>(config: Value) -> Result<v3_6::Config, Malformed> {
-    let unplaced = |error: serde_json::Error| Malformed::new("", &error.to_string());
+    let unplaced = Malformed::from;
     match T::deserialize(&config) {
         // As text, which takes a fraction of what a tree of values would. Each form goes before the next one is made: all of
         // them have the contents of every file.
@@ -116,7 +116,7 @@ mod tests {
     fn the_place_of_a_mistake_is_named() {
         for version in ["3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0"] {
             let error = read(version, json!({"storage": {"files": [{"path": "/a", "mode": "0644"}]}})).unwrap_err();
-            assert_eq!(error.to_string(), "storage.files[0].mode: invalid type: string, expected i64", "{version}");
+            assert_eq!(error.to_string(), "storage.files[0].mode: must be a whole number, not a string", "{version}");
         }
     }
 }

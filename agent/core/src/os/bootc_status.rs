@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
+use crate::malformed::Malformed;
+
 /// Far more than three deployments take.
 pub const MOST: usize = 1 << 20;
 const API: &str = "org.containers.bootc/";
@@ -45,7 +47,7 @@ pub enum BootcStatusError {
     TooLong,
     /// Not the form of one.
     #[error("bootc status is not what bootc writes")]
-    Malformed(#[source] serde_json::Error),
+    Malformed(#[source] Malformed),
     /// Something else.
     #[error("bootc status is of kind {kind:?} and version {version:?}, which is not known")]
     Unknown {
@@ -115,7 +117,8 @@ impl BootcStatus {
         if document.len() > MOST {
             return Err(BootcStatusError::TooLong);
         }
-        let document: Document = serde_json::from_slice(document).map_err(BootcStatusError::Malformed)?;
+        let document: Document =
+            serde_json::from_slice(document).map_err(|error| BootcStatusError::Malformed(error.into()))?;
         if document.kind != KIND || !document.api_version.starts_with(API) {
             let cut = |text: String| text.chars().take(80).collect();
             return Err(BootcStatusError::Unknown { kind: cut(document.kind), version: cut(document.api_version) });

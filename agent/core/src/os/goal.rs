@@ -100,6 +100,13 @@ pub enum Impossible {
     Pages64k,
 }
 
+fn lists(missing: &[String], extra: &[String]) -> String {
+    let list = |word: &str, names: &[String]| {
+        if names.is_empty() { String::new() } else { format!("; {word}: {}", names.join(" ")) }
+    };
+    format!("{}{}", list("missing", missing), list("still there", extra))
+}
+
 /// In what a deployment is not the goal. Names only what is ours to judge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
@@ -112,7 +119,7 @@ pub enum Mismatch {
         wanted: String,
     },
     /// Kernel arguments.
-    #[error("the kernel arguments differ: missing {missing:?}, still there {extra:?}")]
+    #[error("the kernel arguments differ{}", lists(missing, extra))]
     Kargs {
         /// Those that are not there.
         missing: Vec<String>,
@@ -120,7 +127,7 @@ pub enum Mismatch {
         extra: Vec<String>,
     },
     /// Packages.
-    #[error("the packages differ: missing {missing:?}, still there {extra:?}")]
+    #[error("the packages differ{}", lists(missing, extra))]
     Packages {
         /// Those that are not requested.
         missing: Vec<String>,
@@ -327,6 +334,7 @@ mod tests {
         assert_eq!(goal.packages, words("htop sysstat"));
         let found = goal.check(&base, &base.kargs).unwrap_err();
         assert_eq!(found, Mismatch::Packages { missing: words("sysstat"), extra: words("usbguard") });
+        assert_eq!(found.to_string(), "the packages differ; missing: sysstat; still there: usbguard");
     }
 
     #[test]

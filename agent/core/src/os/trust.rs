@@ -233,7 +233,7 @@ fn read(text: &str) -> Result<Document, Malformed> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let document = serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| Malformed::new(error.path().to_string(), &error.inner().to_string()))?;
-    reader.end().map_err(|error| Malformed::new("", &error.to_string()))?;
+    reader.end()?;
     Ok(document)
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+use ostler_core::malformed::Malformed;
 use thiserror::Error;
 
 use super::{Account, LOOK, MAX_DOCUMENT};
@@ -29,7 +30,7 @@ pub enum AskError {
     Endless,
     /// It said something else.
     #[error("the daemon is of another version than this command: {0}")]
-    Nonsense(serde_json::Error),
+    Nonsense(Malformed),
 }
 
 /// What the daemon says; nothing where there is none.
@@ -47,7 +48,7 @@ pub(super) fn ask_within(socket: &Path, patience: Duration, request: &[u8]) -> R
     let Some(mut stream) = reach(socket)? else { return Ok(None) };
     stream.write_all(request).map_err(AskError::Unreachable)?;
     let document = read(stream, Instant::now() + patience)?;
-    serde_json::from_slice(&document).map(Some).map_err(AskError::Nonsense)
+    serde_json::from_slice(&document).map(Some).map_err(|error| AskError::Nonsense(error.into()))
 }
 
 fn reach(path: &Path) -> Result<Option<UnixStream>, AskError> {

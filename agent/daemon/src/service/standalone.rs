@@ -15,6 +15,7 @@ use futures_util::StreamExt;
 use inotify::{EventStream, Inotify, WatchMask};
 use ostler_core::api::machine_config_node::{MachineConfigNodeSpec, SpecConfigVersion};
 use ostler_core::api::{MachineConfigNode, MachineConfiguration, NameRef};
+use ostler_core::malformed;
 use ostler_core::node::{NodeView, keys};
 use ostler_core::protocol::Sealed;
 use serde_json::Value;
@@ -133,8 +134,8 @@ impl Directory {
         let files = self.files()?;
         let Some(path) = files.iter().find(|path| stem(path).as_deref() == Some(SETTINGS)) else { return Ok(None) };
         let document = input::document(path)?;
-        let settings = serde_json::from_value(document).map_err(|error| anyhow::anyhow!("line {}", error.line()));
-        Ok(Some(settings.with_context(|| format!("{} is no MachineConfiguration", path.display()))?))
+        let settings = malformed::read(document);
+        Ok(Some(settings.with_context(|| format!("{} is not a MachineConfiguration", path.display()))?))
     }
 
     fn files(&self) -> Result<Vec<PathBuf>> {

@@ -49,7 +49,7 @@ pub enum BootupdError {
     #[error("nobody has accepted the risk: {}", .0.risk)]
     NotAccepted(Intent),
     /// It ended well, but not with what was wanted.
-    #[error("bootupd said that it had written the boot loader, but its state is {0:?}")]
+    #[error("bootupd said that it had written the boot loader, but its state is {0}")]
     Unchanged(Verdict),
 }
 

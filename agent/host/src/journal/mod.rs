@@ -166,7 +166,7 @@ pub enum JournalError {
         wanted: &'static str,
     },
     /// More than a record may hold.
-    #[error("the {slot:?} record would have {length} bytes, more than the {MAX_PAYLOAD} allowed")]
+    #[error("the {} record would have {length} bytes, more than the {MAX_PAYLOAD} allowed", slot.name())]
     TooLarge {
         /// The slot it was for.
         slot: Slot,

@@ -79,7 +79,10 @@ fn differences(order: &Order, staged: &Installed) -> Result<(), OsError> {
     }
     let missing = order.kargs.as_ref().map(|goal| kargs::without(goal, &staged.kargs)).unwrap_or_default();
     if !missing.is_empty() {
-        return Err(not_yet(format!("another controller has not yet staged the kernel arguments {missing:?}")));
+        return Err(not_yet(format!(
+            "another controller has not yet staged the kernel arguments {}",
+            missing.join(" ")
+        )));
     }
     Ok(())
 }
@@ -141,7 +144,7 @@ mod tests {
         for (there, image, kargs, expected) in [
             (staged("a", "x"), image("a"), None, None),
             (staged("a", "x y"), image("a"), Some("y"), None),
-            (staged("a", "x"), image("a"), Some("y"), Some("arguments [\"y\"]")),
+            (staged("a", "x"), image("a"), Some("y"), Some("arguments y")),
             (staged("b", "x"), image("a"), None, Some("not yet sha256:aaaa")),
             (None, image("a"), None, Some("has not staged anything yet")),
             (None, None, None, None),

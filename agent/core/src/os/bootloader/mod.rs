@@ -6,8 +6,11 @@
 mod layout;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+use crate::malformed::Malformed;
 
 pub use layout::Layout;
 
@@ -93,6 +96,18 @@ pub enum Verdict {
     UpToDate,
     /// bootupd knows of none.
     Unmanaged,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Interrupted => "interrupted",
+            Self::UpdateAvailable => "outdated",
+            Self::Adoptable => "not adopted",
+            Self::UpToDate => "up to date",
+            Self::Unmanaged => "unmanaged",
+        })
+    }
 }
 
 /// How the boot loader is, and where.
@@ -203,7 +218,7 @@ pub enum BootloaderError {
         what: &'static str,
         /// Where.
         #[source]
-        source: serde_json::Error,
+        source: Malformed,
     },
 }
 
@@ -287,7 +302,7 @@ fn read<'d, T: Deserialize<'d>>(what: &'static str, document: &'d [u8]) -> Resul
     if document.len() > MOST {
         return Err(BootloaderError::TooLong { what });
     }
-    serde_json::from_slice(document).map_err(|source| BootloaderError::Malformed { what, source })
+    serde_json::from_slice(document).map_err(|error| BootloaderError::Malformed { what, source: error.into() })
 }
 
 #[cfg(test)]
