@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser};
 use ostler_applier::machine::Machine;
-use ostler_applier::sysroot::Change;
+use ostler_applier::sysroot::{Change, exit_status};
 use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_systemd, log, outlive_the_terminal, panics};
 
 /// The root half of the Ostler node agent; "ostler" starts it when there is work
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log(&causes(&*error));
-            ExitCode::FAILURE
+            ExitCode::from(exit_status(&*error))
         }
     }
 }

@@ -171,3 +171,39 @@ fn a_damaged_sysroot_is_an_error_with_its_cause() {
     assert_eq!(error.to_string(), "could not read the deployments of this machine");
     assert!(std::error::Error::source(&error).is_some());
 }
+
+#[test]
+fn a_change_on_a_full_disk_says_so_by_its_exit_status() {
+    // A sysroot that libostree has to write to needs a filesystem of its own, which only root can have.
+    let Some(_) = sysroot().filter(|_| nix::unistd::geteuid().is_root()) else { return };
+    let script = r#"
+        set -e
+        root=$(mktemp --directory)
+        mount -t tmpfs -o size=16m sysroot "$root"
+        export OSTREE_SYSROOT_DEBUG=mutable-deployments
+        ostree admin init-fs --modern "$root"
+        ostree admin os-init --sysroot="$root" host
+        ostree config --repo="$root/ostree/repo" set sysroot.bootloader none
+        mkdir -p "$root/tree/usr/lib/modules/6.0" "$root/tree/usr/etc"
+        echo ID=rhcos > "$root/tree/usr/lib/os-release"
+        echo initramfs > "$root/tree/usr/lib/modules/6.0/initramfs.img"
+        for version in 1 2; do
+            echo "$version" > "$root/tree/usr/lib/modules/6.0/vmlinuz"
+            ostree commit --repo="$root/ostree/repo" --branch=os --bootable --canonical-permissions --tree=dir="$root/tree"
+            ostree admin deploy --sysroot="$root" --os=host --retain os
+        done
+        cat /dev/zero > "$root/filler" 2> /dev/null || true
+        set +e
+        echo '{"change": "forget"}' | "$1" --sysroot "$root"
+        status=$?
+        umount --lazy "$root" && rmdir "$root"
+        exit $status
+    "#;
+    let program = env!("CARGO_BIN_EXE_ostler-applier");
+    let mut machine = Command::new("unshare");
+    machine.args(["--mount", "--propagation", "private", "sh", "-c", script, "full", program]);
+    let ended = machine.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(28), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+}

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Read;
 use std::path::Path;
 
+use ostler_core::malformed::Malformed;
 use ostree::gio::Cancellable;
 use ostree::{Deployment, SysrootDeployTreeOpts, gio, glib};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,19 @@ use serde::{Deserialize, Serialize};
 /// An order is a line of kernel arguments at most.
 const MOST_ORDER: u64 = 1 << 20;
 const NEVER: Option<&Cancellable> = None;
+
+/// The exit status of a change that found the disk, or a quota, full.
+pub(super) const FULL: u8 = 28;
+
+/// The exit status for an error of a change.
+pub fn exit_status(error: &(dyn Error + 'static)) -> u8 {
+    if error.downcast_ref().is_some_and(is_full) { FULL } else { 1 }
+}
+
+/// GIO has no code for a quota that is exceeded; libostree adds the system's words to its own.
+fn is_full(error: &glib::Error) -> bool {
+    error.matches(gio::IOErrorEnum::NoSpace) || error.message().ends_with("Disk quota exceeded")
+}
 
 /// What can be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +57,7 @@ impl Change {
     pub fn from_standard_input(root: &Path) -> Result<(), Box<dyn Error>> {
         let mut text = Vec::new();
         std::io::stdin().lock().take(MOST_ORDER).read_to_end(&mut text)?;
-        let change: Self = serde_json::from_slice(&text)?;
+        let change: Self = serde_json::from_slice(&text).map_err(Malformed::from)?;
         Ok(change.make(root)?)
     }
 
@@ -131,4 +145,24 @@ fn forget(sysroot: &ostree::Sysroot) -> Result<(), glib::Error> {
     let kept: Vec<Deployment> = deployments.iter().filter(|other| !other.equal(&rollback)).cloned().collect();
     sysroot.write_deployments(&kept, NEVER)?;
     sysroot.cleanup(NEVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_every_other_error() {
+        use gio::IOErrorEnum::{Failed, NoSpace, ReadOnly};
+        for (code, message, full) in [
+            (NoSpace, "Installing kernel: write: Kein Platz mehr", true),
+            (Failed, "fsetxattr: Disk quota exceeded", true),
+            (Failed, "Disk quota exceeded is no name of a deployment", false),
+            (ReadOnly, "mkdirat: Read-only file system", false),
+        ] {
+            let error = glib::Error::new(code, message);
+            assert_eq!(exit_status(&error) == FULL, full, "{message}");
+        }
+        assert_eq!(exit_status(&std::io::Error::from(std::io::ErrorKind::StorageFull)), 1);
+    }
 }

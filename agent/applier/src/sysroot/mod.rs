@@ -6,14 +6,15 @@
 mod change;
 mod read;
 
-use std::io::Write;
+use std::error::Error;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use ostler_core::os::state::{Installed, OsState};
 use ostler_host::os::{OsError, Sysroot};
 
-pub use change::Change;
+pub use change::{Change, exit_status};
 
 /// What is kept of the words of a change that failed.
 const MOST_WORDS: usize = 4096;
@@ -67,7 +68,16 @@ impl Libostree {
         }
         let words = String::from_utf8_lossy(&ended.stderr);
         let tail: String = words.trim().chars().rev().take(MOST_WORDS).collect::<Vec<_>>().into_iter().rev().collect();
-        Err(failed(if tail.is_empty() { ended.status.to_string() } else { tail }.into()))
+        Err(failed(cause(ended.status, tail)))
+    }
+}
+
+/// Why a change failed. A full disk is an error of the disk, as it is everywhere else.
+fn cause(status: ExitStatus, words: String) -> Box<dyn Error + Send + Sync> {
+    let words = if words.is_empty() { status.to_string() } else { words };
+    match status.code() {
+        Some(code) if code == i32::from(change::FULL) => io::Error::new(io::ErrorKind::StorageFull, words).into(),
+        Some(_) | None => words.into(),
     }
 }
 
@@ -102,5 +112,27 @@ impl Sysroot for Libostree {
 
     fn forget(&self) -> Result<(), OsError> {
         self.change("clean up", &Change::Forget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use ostler_core::protocol::Class;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_of_the_moment_and_any_other_failure_is_not() {
+        for (code, words, class) in [
+            (i32::from(change::FULL), "write: No space left on device", Class::Transient),
+            (i32::from(change::FULL), "", Class::Transient),
+            (1, "write: Input/output error", Class::Inoperable),
+        ] {
+            let source = cause(ExitStatus::from_raw(code << 8), words.to_owned());
+            assert!(words.is_empty() || source.to_string() == words, "{source}");
+            assert_eq!(OsError::Sysroot { action: "stage", source }.class(), class, "{code} {words}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use ostler_core::protocol::Class;
 
 use super::auth::AuthError;
 use super::extensions::ExtensionsError;
+use crate::disk::is_full;
 
 /// What came in the way.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +113,7 @@ impl OsError {
             | Self::TooSlow { .. }
             | Self::Vanished { .. }
             | Self::Unreachable { .. } => Class::Transient,
+            Self::Sysroot { .. } if is_full(self) => Class::Transient,
             Self::Sysroot { .. } | Self::Auth(_) | Self::Skopeo(_) => Class::Inoperable,
         }
     }
