@@ -118,8 +118,8 @@ const NAMES: [&str; 105] = [
 ];
 
 /// The config with every field name in the spelling of the Ignition specification.
-pub(super) fn canonical(config: &Value) -> Cow<'_, Value> {
-    if is_canonical(config, &mut HashSet::new()) { Cow::Borrowed(config) } else { Cow::Owned(respell(config)) }
+pub(super) fn canonical(config: Cow<'_, Value>) -> Cow<'_, Value> {
+    if is_canonical(&config, &mut HashSet::new()) { config } else { Cow::Owned(respell(config.into_owned())) }
 }
 
 /// A config has few names, and many times each: those that were found right are not looked up again.
@@ -150,17 +150,18 @@ fn folded(key: &str) -> impl Iterator<Item = u8> {
     })
 }
 
-fn respell(value: &Value) -> Value {
+/// Texts are moved: among them are the contents of every file.
+fn respell(value: Value) -> Value {
     match value {
-        Value::Array(items) => items.iter().map(respell).collect(),
+        Value::Array(items) => items.into_iter().map(respell).collect(),
         Value::Object(fields) => {
             let mut respelled = Map::new();
             for (key, field) in fields {
-                assign(&mut respelled, spelling(key).unwrap_or(key), respell(field));
+                assign(&mut respelled, spelling(&key).unwrap_or(&key), respell(field));
             }
             Value::Object(respelled)
         }
-        other => other.clone(),
+        other => other,
     }
 }
 
@@ -202,7 +203,7 @@ mod tests {
             json!({"ignition": {"version": "3.5.0"}, "unknownKey": {"Other": 1}}),
             json!([1, "Path", null]),
         ] {
-            assert!(matches!(canonical(&config), Cow::Borrowed(_)), "{config}");
+            assert!(matches!(canonical(Cow::Borrowed(&config)), Cow::Borrowed(_)), "{config}");
         }
     }
 
@@ -218,7 +219,18 @@ mod tests {
             (json!({"Unknown": {"Path": 1}}), json!({"Unknown": {"path": 1}})),
             (json!({"pâth": 1, "Name": 2}), json!({"pâth": 1, "name": 2})),
         ] {
-            assert_eq!(*canonical(&written), read, "{written}");
+            assert_eq!(*canonical(Cow::Borrowed(&written)), read, "{written}");
+        }
+    }
+
+    #[test]
+    fn contents_of_files_are_moved() {
+        let place = |config: &Value| config["storage"]["files"][0]["path"].as_str().unwrap().as_ptr();
+        let mut written = json!({"storage": {"files": [{"path": "/a"}]}, "Passwd": {}});
+        for _ in 0..2 {
+            let before = place(&written);
+            written = canonical(Cow::Owned(written)).into_owned();
+            assert_eq!(place(&written), before);
         }
     }
 
@@ -231,16 +243,16 @@ mod tests {
             (json!({"Files": [1, 2], "files": [3]}), json!({"files": [3]})),
             (json!({"Path": "/upper", "path": null}), json!({"path": null})),
         ] {
-            assert_eq!(*canonical(&written), read, "{written}");
+            assert_eq!(*canonical(Cow::Borrowed(&written)), read, "{written}");
         }
     }
 
     #[test]
     fn several_spellings_of_an_object_fill_each_other_in() {
         let written = json!({"Storage": {"files": [1], "links": [2]}, "storage": {"links": [3]}});
-        assert_eq!(*canonical(&written), json!({"storage": {"files": [1], "links": [3]}}));
+        assert_eq!(*canonical(Cow::Borrowed(&written)), json!({"storage": {"files": [1], "links": [3]}}));
         let written = json!({"Storage": {"files": [1]}, "storage": null});
-        assert_eq!(*canonical(&written), json!({"storage": {"files": [1]}}));
+        assert_eq!(*canonical(Cow::Borrowed(&written)), json!({"storage": {"files": [1]}}));
     }
 
     fn configs() -> impl Strategy<Value = Value> {
@@ -259,8 +271,8 @@ mod tests {
     proptest! {
         #[test]
         fn canonical_is_idempotent(config in configs()) {
-            let once = canonical(&config);
-            let twice = canonical(&once);
+            let once = canonical(Cow::Borrowed(&config));
+            let twice = canonical(Cow::Borrowed(&once));
             prop_assert_eq!(&*twice, &*once);
             prop_assert!(matches!(twice, Cow::Borrowed(_)));
         }

@@ -73,11 +73,7 @@ impl Source {
         if config.is_null() {
             return Ok(Self(spec::Config::default()));
         }
-        let respelt = match keys::canonical(&config) {
-            Cow::Owned(respelt) => Some(respelt),
-            Cow::Borrowed(_) => None,
-        };
-        let config = respelt.unwrap_or(config);
+        let config = keys::canonical(Cow::Owned(config)).into_owned();
         let version = version(&config)?;
         match Release::of(version) {
             Some(Release::Two) => Ok(Self(version2::upgrade(&config)?)),

@@ -3,6 +3,7 @@
 //! The types that read a config know their own keys: they are deserialised once more, and each object is compared with
 //! the list that its type asks for. Nothing below an unknown key is looked at, and no value is kept.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -46,7 +47,7 @@ impl UnknownKeys {
 
     /// Of an Ignition config, by the version it was written in; none of one that cannot be read.
     pub fn of_config(config: &Value, path: &str) -> Self {
-        let config = keys::canonical(config);
+        let config = keys::canonical(Cow::Borrowed(config));
         match version(&config).ok().and_then(Release::of) {
             Some(Release::Two) => version2::unknown_keys(&config, path),
             Some(Release::Three(version)) => version.unknown_keys(&config, path),
