@@ -11,9 +11,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use container::Container;
+use ostler_core::machine_config::MachineConfig;
+use ostler_core::observed::Observed;
+use ostler_core::plan::plan;
+use ostler_core::protocol::Rules;
+use ostler_core::recorded::Recorded;
+use ostler_core::transaction::Ending;
 use ostler_host::disk::RootDisk;
+use ostler_host::machine::{Machine, Surroundings, Systemd};
 use ostler_host::systemd::bus::{Bus, BusError, JobResult, Limits};
 use ostler_host::systemd::offline::{Change, DiskTexts, EnabledState, Wish, is_enabled, links};
+use ostler_host::transaction::{self, World};
+use serde_json::json;
 
 const SLEEPER: &str = "[Service]\nExecStart=/usr/bin/sleep 1000\nExecReload=/usr/bin/touch /run/reloaded\n";
 
@@ -26,6 +35,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("reload and restart wait for their end", reload_and_restart),
     ("a unit that fails says how", failing),
     ("a unit that never gets ready is not waited for", never_ready),
+    ("a unit that never gets ready does not keep an update from being undone", undone),
     ("a unit that vanished loses its links", vanished),
     ("offline and bus make the same links", cross_check),
     ("a bus that dies is a transient error", bus_dies),
@@ -45,10 +55,14 @@ fn the_bus_drives_a_real_systemd() {
     assert!(failed.is_empty(), "failed: {failed:?}");
 }
 
+fn address(machine: &Container) -> String {
+    format!("unix:path={}", machine.path("run/dbus/system_bus_socket").display())
+}
+
 /// A connection to its system bus; jobs get so many seconds.
 fn connect(machine: &Container, job: u64) -> Bus {
-    let address = format!("unix:path={}", machine.path("run/dbus/system_bus_socket").display());
-    Bus::connect(Some(&address), Limits { call: Duration::from_secs(120), job: Duration::from_secs(job) }).unwrap()
+    Bus::connect(Some(&address(machine)), Limits { call: Duration::from_secs(120), job: Duration::from_secs(job) })
+        .unwrap()
 }
 
 /// Makes a link in `/etc/systemd/system`.
@@ -132,6 +146,45 @@ fn never_ready(machine: &Container) {
         BusError::JobTimeout { state, .. } => assert_eq!(state.active, "activating"),
         other => panic!("{other:?}"),
     }
+}
+
+/// The service hangs on the way forward and on the way back.
+fn undone(machine: &Container) {
+    machine.unit("hangs.service", "[Service]\nType=notify\nTimeoutStartSec=infinity\nExecStart=/usr/bin/sleep 1000\n");
+    let disk = RootDisk::open(&machine.path("")).unwrap();
+    let limits = Limits { call: Duration::from_secs(120), job: Duration::from_secs(1) };
+    let systemd = Systemd::connect(Some(&address(machine)), limits).unwrap();
+    let node = Machine::open(
+        &disk,
+        Surroundings {
+            manager: Some(Box::new(systemd)),
+            os: None,
+            root: Some(machine.path("")),
+            live: true,
+            root_user: true,
+            boot: "boot".to_owned().into(),
+            now: Box::new(|| 0),
+        },
+    )
+    .unwrap();
+    let target = Recorded::from_document(json!({"metadata": {"name": "hangs"}, "spec": {"config": {
+        "ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/etc/hangs.conf"}]},
+    }}}));
+    let restart = json!({"type": "Restart", "restart": {"serviceName": "hangs.service"}});
+    let policy = json!({"files": [{"path": "/etc/hangs.conf", "actions": [restart]}]});
+    let (target, rules) = (target.unwrap(), Rules { policy: Some(policy), ..Rules::default() });
+    let desired = rules.desired(MachineConfig::clone(&target.config)).unwrap();
+    let current = MachineConfig::clone(&node.observe().unwrap().current.config);
+    let steps = plan(&Observed::configured(current), &desired).unwrap().steps;
+    let proposal = transaction::propose(&node, target, &rules, &steps).unwrap().unwrap();
+    let finished = transaction::run(&node, &proposal, &mut |_| {}).unwrap();
+    let Ending::Undone { reason } = &finished.ending else { panic!("{finished:?}") };
+    assert!(reason.contains("restart of hangs.service did not end within 1 s"), "{reason}");
+    let [failure] = &finished.service_failures[..] else { panic!("{finished:?}") };
+    assert_eq!(failure.unit, "hangs.service");
+    assert!(failure.cause.contains("did not end within 1 s (now activating"), "{failure:?}");
+    assert!(!machine.path("etc/hangs.conf").exists());
+    assert!(node.observe().unwrap().interrupted.is_none());
 }
 
 fn vanished(machine: &Container) {
