@@ -203,3 +203,15 @@ fn a_policy_has_no_say_at_first_boot() {
     assert_eq!(plan(&[]), serde_json::json!([{"type": "None"}]));
     assert_eq!(plan(&["--first-boot"]), serde_json::json!(["reboot"]));
 }
+
+#[test]
+fn a_machine_without_a_configuration_does_not_agree_with_it() {
+    let files = Files::new("no-configuration");
+    let root = files.path("root");
+    std::fs::create_dir_all(&root).unwrap();
+    let answer = ostler(&["drift", "--root", &root]);
+    assert_eq!(answer.code, Some(3), "{} {}", answer.stdout, answer.stderr);
+    let said = format!("{}{}", answer.stdout, answer.stderr);
+    assert!(said.contains("cannot compare the machine with its configuration: none was ever applied"), "{said}");
+    assert!(said.contains("ostler apply"), "{said}");
+}

@@ -137,7 +137,9 @@ fn an_update_without_drain_and_restart() {
 fn an_update_that_is_refused_and_withdrawn() {
     let mut server = at_rest();
     server.publish(&on_the_way(Phase::Considering, None));
-    let refused = on_the_way(Phase::Refused, None);
+    // What is planned last says where the node was then.
+    let planned = Update { from: "rendered-p1".to_owned(), ..update() };
+    let refused = on_the_way(Phase::Refused, Some(planned));
     publishes(
         &mut server,
         &in_trouble(refused, TroubleKind::Unreconcilable, "disks differ"),
