@@ -69,7 +69,9 @@ impl<D: Disk> Machine<'_, D> {
             None => self.next()?,
         };
         let mut attempt = self.undo_possible(found.as_ref(), origin.as_ref(), next.as_ref(), listener);
-        attempt.left.extend(origin.as_ref().map(|origin| self.unrecorded(&origin.recorded)).unwrap_or_default());
+        for path in origin.iter().flat_map(|origin| self.unrecorded(&origin.recorded)) {
+            attempt.left.entry(path).or_default();
+        }
         let leftovers = self.sweep_possible(origin.as_ref(), next.as_ref());
         let current = observe::current(self.disk).ok();
         let origin = origin.map(|origin| origin.recorded).or_else(|| current.clone());
@@ -156,10 +158,10 @@ impl<D: Disk> Machine<'_, D> {
 
     /// What the old configuration alone manages, where the machine's record is not of that: no plan from the recorded one
     /// would remove it.
-    fn unrecorded(&self, origin: &Recorded) -> BTreeMap<String, Option<Stood>> {
-        let Ok(current) = observe::current(self.disk) else { return BTreeMap::new() };
+    fn unrecorded(&self, origin: &Recorded) -> Vec<String> {
+        let Ok(current) = observe::current(self.disk) else { return Vec::new() };
         let (recorded, old) = (left::managed(&current.config), left::managed(&origin.config));
-        old.difference(&recorded).map(|path| (path.as_str().to_owned(), None)).collect()
+        old.difference(&recorded).map(|path| path.as_str().to_owned()).collect()
     }
 
     /// Removes temporaries where either end may have some; gives those that stay.

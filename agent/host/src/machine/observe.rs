@@ -187,7 +187,7 @@ impl<D: Disk> Machine<'_, D> {
             undo,
             // Whether services of a machine that is booting may be told is asked where another boot is known of.
             boot: BootMark::default(),
-            began: 0,
+            began: (self.surroundings.now)(),
             reason: Some("the record of its plan is damaged".to_owned()),
             target_failed: false,
             blameless: true,
