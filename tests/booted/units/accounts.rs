@@ -54,7 +54,8 @@ fn an_agent_whose_user_could_not_be_created_starts_when_it_can() {
     packaged.write(HIDDEN, "# nobody\n");
     packaged.node.machine.reboot();
     packaged.wait_until("the agent has failed", || packaged.show(AGENT, "NRestarts") != "0");
-    assert_eq!(packaged.show(SOCKET, "ActiveState"), "failed");
+    // Every start of the agent tries the socket again, so it may be found in the middle of that.
+    assert_ne!(packaged.show(SOCKET, "ActiveState"), "active");
     std::fs::remove_file(packaged.node.machine.path(HIDDEN)).unwrap();
     comes_up(&packaged);
 }
