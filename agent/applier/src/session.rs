@@ -74,7 +74,8 @@ pub fn converse(peer: &Peer, work: &mut dyn Work, limits: &Limits, stop: &Stop) 
     }
 }
 
-/// The agent, which is not root, never gives a transaction up by itself.
+/// The agent, which is not root, never gives a transaction up by itself. Only of a running machine: a directory may be
+/// its owner's.
 const NOT_ROOT: &str = "cannot abandon the transaction: only root may";
 
 /// What a conversation that goes on for ever would return.

@@ -159,6 +159,11 @@ pub enum Reason {
     NoAgent,
 }
 
+/// Whether a damaged record is the plan of a transaction, which stays open without it.
+fn is_plan(record: &str) -> bool {
+    record.starts_with("plan:") || record.contains("/journal/plan")
+}
+
 /// What to do about an open transaction that nobody goes on with.
 const RECOVER: &str = "run \"ostler recover\"; if it fails for good, \"ostler abandon\"";
 
@@ -316,7 +321,7 @@ impl Reason {
             Self::SourceUnreadable { .. } => "correct or remove the file",
             Self::ConfigUnreadable { .. } => "run \"ostler apply\" with the configuration that the machine should have",
             Self::Interrupted { .. } => RECOVER,
-            Self::DamagedRecords { records } if records.iter().any(|record| record.contains("/plan")) => RECOVER,
+            Self::DamagedRecords { records } if records.iter().any(|record| is_plan(record)) => RECOVER,
             Self::DamagedRecords { .. } => {
                 "run \"ostler drift --repair\": it compares the machine with its configuration and removes the damaged records"
             }

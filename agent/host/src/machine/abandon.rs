@@ -15,17 +15,14 @@ use super::charge::Charge;
 use super::forward::MASK;
 use super::left::{self, Left};
 use super::origin::{Origin, Stood};
-use super::place::{CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, HOSTED_HASH};
 use super::prepare::{TAG, Way};
 use super::wanted::Wanted;
-use super::{Machine, labels, observe, place};
+use super::{Machine, labels, observe, place, record};
 use crate::batch::{self, Write};
 use crate::disk::{Disk, RootPath};
 use crate::journal::Slot;
 use crate::transaction::{self, BACK, Entry, Interrupted, Listener, Trouble, World};
 
-/// The files that say which configuration the machine is in.
-const RECORDS: [&str; 4] = [CURRENT_CONFIG, CURRENT_IMAGE, HOSTED_CONFIG, HOSTED_HASH];
 /// More lines than these say nothing more.
 const MOST_LINES: usize = 20;
 /// More paths than these say nothing more.
@@ -237,7 +234,7 @@ impl<D: Disk> Machine<'_, D> {
         let began = open.map_or(0, |open| open.began);
         let mut left = Left { began, paths };
         // The next change writes the record anew.
-        left.paths.retain(|path, _| !RECORDS.contains(&path.as_str()));
+        left.paths.retain(|path, _| RootPath::new(path.as_str()).is_ok_and(|path| !record::is_record(&path)));
         left.paths.extend(self.left()?.filter(|earlier| earlier.began != began).unwrap_or_default().paths);
         if left.paths.is_empty() { self.journal.clear(Slot::Abandoned) } else { self.put(Slot::Abandoned, &left) }
     }

@@ -24,7 +24,7 @@ use crate::journal::Slot;
 use crate::originals;
 use crate::transaction::{Journey, Trouble};
 
-/// The record.
+/// The record in the journal. Its paths hold contents, so it is never formatted.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Left {
@@ -101,9 +101,8 @@ impl<D: Disk> Machine<'_, D> {
                 continue;
             }
             let removal = Step::RemoveFile { path: path.as_str().to_owned() };
-            let removed = drafting.draft(&[removal], journey.target)?;
-            draft.left.extend(removed.write);
-            draft.tidy.extend(removed.tidy);
+            // The original stays kept: it would be missed if this cannot be put back.
+            draft.left.extend(drafting.draft(&[removal], journey.target)?.write);
         }
         Ok(())
     }
