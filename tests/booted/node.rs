@@ -1,7 +1,7 @@
 //! A node: a machine that runs an image of a registry, with `ostler` and a stand-in for rpm-ostree or bootc.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -50,9 +50,20 @@ fn os_release(version: &str) -> String {
 
 /// Makes an image of a version and gives its place and digest.
 pub fn make_image(site: &Site, registry: &Registry, version: &str) -> Option<(PathBuf, String)> {
+    make_image_with(site, registry, version, &|_| {})
+}
+
+/// The same of a tree that has more in it.
+pub fn make_image_with(
+    site: &Site,
+    registry: &Registry,
+    version: &str,
+    add: &dyn Fn(&Path),
+) -> Option<(PathBuf, String)> {
     let [tree, layout] = ["tree", "oci"].map(|name| site.path(&format!("{name}-{version}")));
     plant(&tree, version).unwrap();
     fs::write(tree.join("usr/lib/os-release"), os_release(version)).unwrap();
+    add(&tree);
     let mut command = site.command("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", APART, "apart"]).arg(lab()?);
     command.args(["image", "--version", version, "--label", &format!("org.opencontainers.image.version={version}")]);
@@ -66,12 +77,17 @@ pub fn make_image(site: &Site, registry: &Registry, version: &str) -> Option<(Pa
 impl Node {
     /// A node; nothing, loudly, where none can be had.
     pub fn boot(driver: Driver) -> Option<Self> {
+        Self::boot_with(driver, [&|_| {}, &|_| {}])
+    }
+
+    /// The same of two images that have more in them.
+    pub fn boot_with(driver: Driver, add: [&dyn Fn(&Path); 2]) -> Option<Self> {
         programs();
         let site = Site::if_possible()?;
         let registry = Registry::start(&site)?;
         let sysroot = Sysroot::on(site.clone())?;
-        let (layout, old) = make_image(&site, &registry, "9.6.1")?;
-        let (_, new) = make_image(&site, &registry, "9.6.2")?;
+        let (layout, old) = make_image_with(&site, &registry, "9.6.1", add[0])?;
+        let (_, new) = make_image_with(&site, &registry, "9.6.2", add[1])?;
         let mut deploy = site.command("unshare");
         deploy.args(["--mount", "--propagation", "private", "sh", "-c", APART, "apart"]).arg(lab()?);
         deploy.args(["sysroot", "--os", "node", "--sysroot"]).arg(sysroot.path(""));

@@ -3,6 +3,7 @@
 //! Owns which request becomes which transaction, and how trouble is told. Trusts nothing of the sender: the plan that
 //! comes with a change has to be the one this half makes by itself from what it observes.
 
+use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,9 +16,9 @@ use ostler_core::os::state::OsState;
 use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed, TakeOver};
 use ostler_core::recorded::Recorded;
 use ostler_core::status::Status;
-use ostler_core::transaction::{Direction, Ending, Open, Progress};
+use ostler_core::transaction::{Direction, Ending, Finished, Open, Progress};
 use ostler_host::disk::RootDisk;
-use ostler_host::machine::{self, Machine as World, Manager, Surroundings, Systemd};
+use ostler_host::machine::{self, Machine as World, Manager, Surroundings, Systemctl, Systemd};
 use ostler_host::os::{OsHost, Sysroot};
 use ostler_host::reboot::{self, RebootError};
 use ostler_host::systemd::bus::{Bus, Limits};
@@ -25,7 +26,7 @@ use ostler_host::transaction::{self, Proposal, Trouble, World as _};
 use serde_json::{Map, Value};
 
 use crate::os::LiveOs;
-use crate::sysroot::Libostree;
+use crate::sysroot::{self, Libostree};
 use crate::{Work, audit, bootloader, certificates, credentials, nics, pin, restart, rival, turn};
 
 /// One call to systemd, which answers at once or not at all.
@@ -178,11 +179,31 @@ impl Machine {
             rival::refuse(disk)?;
         }
         let changes_os = interrupted.is_some_and(|found| found.open.os.is_some());
-        let Some(mut finished) = transaction::recover(world, progress)? else { return Ok(Reply::Nothing) };
+        let recovered = transaction::recover(world, progress)?;
+        let open = matches!(&recovered, Some(Finished { ending: Ending::AwaitsReboot { .. }, .. }));
+        // A machine-config-daemon puts its own configuration right.
+        let merged = if open || rival::find(disk)?.is_some() { None } else { world.repair_after_merge(progress)? };
+        let Some(mut finished) = recovered.or(merged) else { return Ok(Reply::Nothing) };
         if self.live && changes_os && finished.ending == Ending::Applied {
             finished.boot_loader = bootloader::follow(disk);
         }
         Ok(Reply::Finished(finished))
+    }
+
+    /// Writes the configuration into the `/etc` of the deployment that the next boot starts; says what was done. For the
+    /// end of a shutdown, when that deployment is finalised.
+    pub fn write_next_etc(&self) -> Result<Option<String>, Box<dyn Error>> {
+        let disk = RootDisk::open(&self.root)?;
+        if !self.live || rival::find(&disk).is_ok_and(|found| found.is_some()) {
+            return Ok(None);
+        }
+        let surroundings = self.surroundings(&disk, Need::Files).map_err(|refused| refused.0.reasons.join(": "))?;
+        let Some(next) = World::look(&disk, surroundings)?.next_etc()? else { return Ok(None) };
+        sysroot::make_writable()?;
+        let root = RootDisk::open(&self.root.join(next.root.as_str().trim_start_matches('/')))?;
+        let (written, failed) = machine::write_next(&root, &next.config, Box::new(now))?;
+        let failed: String = failed.iter().map(|path| format!(", could not write {path}")).collect();
+        Ok(Some(format!("wrote {written} paths of {} for the next boot{failed}", next.config.name)))
     }
 
     fn status(&self, disk: &RootDisk) -> Result<Status, Refused> {
@@ -261,7 +282,10 @@ impl Machine {
         }
         match self.systemd() {
             Ok(systemd) => Ok(Some(Box::new(systemd))),
-            Err(_) if need == Need::ServicesIfThere => Ok(None),
+            // Early in a boot there is no bus yet, and systemd is asked without one.
+            Err(_) if need == Need::ServicesIfThere => {
+                Ok(Systemctl::connect(machine::EARLY).ok().map(|systemctl| Box::new(systemctl) as Box<dyn Manager>))
+            }
             Err(refused) => Err(refused),
         }
     }

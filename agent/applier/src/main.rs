@@ -14,7 +14,7 @@ use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_system
 /// The root half of the Ostler node agent; "ostler" starts it when there is work
 #[derive(Debug, Parser)]
 #[command(name = "ostler-applier", version, max_term_width = 100)]
-#[command(group = ArgGroup::new("peer").required(true).args(["stdio", "socket", "sysroot"]))]
+#[command(group = ArgGroup::new("peer").required(true).args(["stdio", "socket", "sysroot", "next_etc"]))]
 struct Arguments {
     /// Serve one peer at standard input and output, until it closes them
     #[arg(long)]
@@ -25,6 +25,9 @@ struct Arguments {
     /// Make the one change of the deployments at this root that standard input orders; for this program's own use
     #[arg(long, value_name = "DIR", conflicts_with = "root", hide = true)]
     sysroot: Option<PathBuf>,
+    /// Write the configuration into /etc of the deployment that the next boot starts; for ostler-recover.service
+    #[arg(long, conflicts_with = "root", hide = true)]
+    next_etc: bool,
     /// Work on the files under this directory instead of on this machine
     #[arg(long, value_name = "DIR", conflicts_with = "socket")]
     root: Option<PathBuf>,
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.sysroot {
         Some(root) => Change::from_standard_input(root),
+        None if arguments.next_etc => write_next_etc(),
         None if arguments.socket => serve_sockets(&arguments),
         None => serve_standard_streams(&arguments),
     };
@@ -51,6 +55,13 @@ fn main() -> ExitCode {
             ExitCode::from(exit_status(&*error))
         }
     }
+}
+
+fn write_next_etc() -> Result<(), Box<dyn Error>> {
+    if let Some(done) = Machine::new(PathBuf::from("/"), true).write_next_etc()? {
+        log(&done);
+    }
+    Ok(())
 }
 
 fn serve_standard_streams(arguments: &Arguments) -> Result<(), Box<dyn Error>> {

@@ -30,6 +30,7 @@ pub struct Command {
     environment: Vec<(OsString, Secret<OsString>)>,
     limit: Duration,
     most: usize,
+    whatever_status: bool,
 }
 
 /// What a program that succeeded has written.
@@ -91,13 +92,27 @@ pub enum CommandError {
 impl Command {
     /// A program with nothing in its environment but where to find others.
     pub fn new(program: impl Into<PathBuf>, limit: Duration, most: usize) -> Self {
-        Self { program: program.into(), arguments: Vec::new(), environment: Vec::new(), limit, most }
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            limit,
+            most,
+            whatever_status: false,
+        }
     }
 
     /// Adds arguments.
     #[must_use]
     pub fn arguments<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    /// Takes any exit status for success: some programs answer by it.
+    #[must_use]
+    pub fn whatever_status(mut self) -> Self {
+        self.whatever_status = true;
         self
     }
 
@@ -118,7 +133,7 @@ impl Command {
         if !ended.map_err(|source| self.unrun(source))? {
             return Err(CommandError::TooSlow { program: self.name(), seconds: self.limit.as_secs() });
         }
-        if !status.success() {
+        if !status.success() && !self.whatever_status {
             return Err(CommandError::Failed { program: self.name(), status: status.to_string(), stderr });
         }
         match stdout {

@@ -7,6 +7,7 @@ mod cuts;
 mod first_boot;
 mod kills;
 mod memory;
+mod merge;
 mod order;
 mod recover;
 mod scripts;
@@ -44,7 +45,11 @@ impl Packaged {
     }
 
     fn with(driver: Driver) -> Option<Self> {
-        let packaged = Self { node: Node::boot(driver)? };
+        Self::on(Node::boot(driver)?)
+    }
+
+    fn on(node: Node) -> Option<Self> {
+        let packaged = Self { node };
         let machine = &packaged.node.machine;
         machine.run("systemd-sysusers", &["/usr/lib/sysusers.d/ostler.conf"]);
         machine.run("systemd-tmpfiles", &["--create", "/usr/lib/tmpfiles.d/ostler.conf"]);

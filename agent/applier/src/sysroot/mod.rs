@@ -11,10 +11,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
+use nix::mount::{MsFlags, mount};
 use ostler_core::os::state::{Installed, OsState};
 use ostler_host::os::{OsError, Sysroot};
 
 pub use change::{Change, exit_status};
+
+const SYSROOT: &str = "/sysroot";
 
 /// What is kept of the words of a change that failed.
 const MOST_WORDS: usize = 4096;
@@ -70,6 +73,12 @@ impl Libostree {
         let tail: String = words.trim().chars().rev().take(MOST_WORDS).collect::<Vec<_>>().into_iter().rev().collect();
         Err(failed(cause(ended.status, tail)))
     }
+}
+
+/// Makes the sysroot writable for this process, which has mounts of its own. A running machine has it read-only.
+pub fn make_writable() -> io::Result<()> {
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_SILENT;
+    Ok(mount(None::<&str>, SYSROOT, None::<&str>, flags, None::<&str>)?)
 }
 
 /// Why a change failed. A full disk is an error of the disk, as it is everywhere else.

@@ -51,10 +51,14 @@ pub enum Subject {
         /// The user.
         user: String,
     },
+    /// The image that the machine was booted from.
+    OsImage,
 }
 
 /// Where units that are configured, and links that start them, are.
 pub const UNIT_DIRECTORY: &str = "/etc/systemd/system";
+/// Where an image is that is booted.
+const OS: &str = "/usr";
 /// Where passwords are.
 pub const SHADOW: &str = "/etc/shadow";
 
@@ -67,6 +71,7 @@ impl Subject {
             Self::Dropin { unit, dropin } => Cow::Owned(format!("{UNIT_DIRECTORY}/{unit}.d/{dropin}")),
             Self::SshKeys { user } => Cow::Owned(keys_path(user)),
             Self::Password { .. } => Cow::Borrowed(SHADOW),
+            Self::OsImage => Cow::Borrowed(OS),
         }
     }
 }

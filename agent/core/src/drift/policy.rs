@@ -162,7 +162,12 @@ impl DriftPolicy {
     pub fn action(&self, subject: &Subject) -> Action {
         let path = subject.path();
         let rule = self.rules.iter().rev().find(|rule| rule.path.matches(&path));
-        rule.map(|rule| rule.action).or(self.default).unwrap_or_default()
+        let action = rule.map(|rule| rule.action).or(self.default).unwrap_or_default();
+        match (action, subject) {
+            // Only an update with its restart brings another image.
+            (Action::Repair, Subject::OsImage) => Action::Report,
+            (action, _) => action,
+        }
     }
 }
 

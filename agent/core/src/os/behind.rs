@@ -30,8 +30,7 @@ impl Behind {
         let image = Pinned::parse(&config.os_image).ok();
         let mut words = Vec::new();
         if let Some(image) = &image {
-            if !is_of(booted, image) {
-                let found = booted.image.as_deref().or(booted.digest.as_deref()).unwrap_or(&booted.checksum);
+            if let Some(found) = another_image(booted, image) {
                 words.push(format!("it runs {found} and not {image}"));
             }
             if state.staged.as_ref().is_some_and(|staged| !is_of(staged, image)) {
@@ -51,6 +50,12 @@ impl Behind {
         }
         (!words.is_empty()).then(|| Self { lacking, words: words.join("; ") })
     }
+}
+
+/// The image that a machine runs, where it is another than this one.
+pub fn another_image<'i>(booted: &'i Installed, image: &Pinned) -> Option<&'i str> {
+    let name = || booted.image.as_deref().or(booted.digest.as_deref()).unwrap_or(&booted.checksum);
+    (!is_of(booted, image)).then(name)
 }
 
 /// By its digest, or by the name that it was asked for by, which may hold the digest of an index of images.

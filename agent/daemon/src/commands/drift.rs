@@ -38,10 +38,24 @@ pub fn drift<A: Asks>(
     console.tell(&show::drift(&drift, &policy))?;
     if options.repair {
         let course = repair(&mut asks, options.yes, &drift, console)?;
-        return Ok(conclude(&course, &CourseDocument::new(&course).with_drift(&drift, &policy), console));
+        let outcome = conclude(&course, &CourseDocument::new(&course).with_drift(&drift, &policy), console);
+        let left = if outcome == Outcome::Success { still_differs(&mut asks, console)? } else { Vec::new() };
+        if left.is_empty() {
+            return Ok(outcome);
+        }
+        console.tell(&show::not_repaired(&left))?;
+        return Ok(Outcome::Different);
     }
     console.document(&DriftDocument::new(&drift, &policy))?;
     Ok(if drift.is_empty() { Outcome::Success } else { Outcome::Different })
+}
+
+/// A repair goes on past what it cannot write, and cannot bring another image: what is left is looked for.
+fn still_differs(asks: &mut impl Asks, console: &mut Console<'_>) -> Result<Vec<Drift>> {
+    match inquire(asks, &Request::Drift, console)? {
+        Reply::Drift(drift) => Ok(drift),
+        _ => Err(unexpected().context(NO_ANSWER)),
+    }
 }
 
 /// The policy below a root, or of the machine, as far as the daemon knows of an annotation.

@@ -1,13 +1,16 @@
 //! What follows a decision: questions to the root half, and what their answers mean for the next turn.
 
 use anyhow::Error;
-use ostler_core::node::{Decision, Next, Notice, Outlook};
+use ostler_core::drift::policy::{Judged, judge};
+use ostler_core::node::duties::DriftSummary;
+use ostler_core::node::{Decision, Next, Notice, Outlook, keys};
 use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
 use ostler_core::step::{ServiceAction, Step};
 use ostler_core::transaction::{Ending, Finished};
 
 use super::root_half::joined;
 use super::worker::Worker;
+use crate::duty::drift::policy;
 
 /// What came of a decision.
 pub enum Done {
@@ -211,6 +214,7 @@ impl Worker {
 
     async fn confirm(&mut self) -> Result<String, Failure> {
         let config = self.machine.config.clone().unwrap_or_default();
+        self.require_no_drift(&config).await?;
         match self.put(Request::Confirm).await? {
             Reply::Failed(failure) => Err(failure),
             _ => {
@@ -218,6 +222,29 @@ impl Worker {
                 Ok("the machine has proven itself".to_owned())
             }
         }
+    }
+
+    /// A machine that differs from its configuration keeps what it could go back to. What the drift policy has repaired is
+    /// repaired first: the search for drift rests until the update is committed.
+    async fn require_no_drift(&mut self, config: &str) -> Result<(), Failure> {
+        let drift = match self.put(Request::Drift).await? {
+            Reply::Drift(drift) => drift,
+            other => return Err(unexpected(&other)),
+        };
+        let annotation = self.known.node.as_ref().and_then(|node| node.annotation(keys::DRIFT_POLICY));
+        let (policy, _) = policy::in_force(self.root.directory(), annotation);
+        let Judged { reported, repairable, ignored: _ } = judge(&drift, &policy);
+        if !repairable.is_empty() {
+            let only = repairable.into_iter().map(|drift| drift.subject).collect();
+            self.put(Request::Repair { only }).await?;
+        }
+        let Some(summary) = DriftSummary::new(config, &reported, 0) else { return Ok(()) };
+        Err(Failure {
+            class: Class::Transient,
+            reasons: vec![format!("cannot commit the update to {config}"), summary.report()],
+            remedy: Some("run \"ostler drift --repair\", or ignore the path in the drift policy".to_owned()),
+            unchanged: true,
+        })
     }
 
     async fn give_up(&mut self, reason: String) -> Result<String, Failure> {

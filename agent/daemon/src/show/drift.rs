@@ -34,6 +34,24 @@ pub fn drift(drift: &[Drift], policy: &DriftPolicy) -> String {
     text
 }
 
+/// What a repair could not put right, and what a person can do about it.
+pub fn not_repaired(drift: &[Drift]) -> String {
+    let mut text = format!("{}\n", styled(CAUTION, "Not repaired:"));
+    for Drift { subject, difference } in drift {
+        let fix = match (subject, difference) {
+            (Subject::OsImage, _) => {
+                "touch /run/machine-config-daemon-force: the agent then applies the whole configuration again"
+            }
+            (_, Difference::Kind { .. }) => "move what stands there away, then repair again",
+            (_, _) => "see that the path can be written, then repair again",
+        };
+        let detail = Some(detail(difference)).filter(|detail| !detail.is_empty()).map(|detail| format!(": {detail}"));
+        let (name, word) = (name(subject), word(subject, difference));
+        let _ = writeln!(text, "  {name} {word}{}\n    Fix: {fix}", detail.unwrap_or_default());
+    }
+    text
+}
+
 /// That the policy cannot be used, and what that means.
 pub fn policy_trouble(trouble: &PolicyError) -> String {
     let mut reasons = vec![trouble.to_string()];
@@ -64,6 +82,7 @@ fn name(subject: &Subject) -> String {
         Subject::Dropin { unit, dropin } => format!("drop-in {} of {}", printable(dropin), printable(unit)),
         Subject::SshKeys { user } => format!("SSH keys of {}", printable(user)),
         Subject::Password { user } => format!("password of {}", printable(user)),
+        Subject::OsImage => "OS image".to_owned(),
     }
 }
 
@@ -73,13 +92,14 @@ const fn word(subject: &Subject, difference: &Difference) -> &'static str {
         Difference::Missing => "is missing",
         Difference::Contents => match subject {
             Subject::SshKeys { .. } => "are others",
-            Subject::Password { .. } => "is another",
-            _ => "holds something else",
+            Subject::Password { .. } | Subject::OsImage => "is another",
+            Subject::File { .. } | Subject::Unit { .. } | Subject::Dropin { .. } => "holds something else",
         },
         Difference::Kind { .. } => "is not a file",
         Difference::Mode { .. } => "has another mode",
         Difference::Owner { .. } => "has another owner",
         Difference::Label { .. } => "has another label",
+        Difference::State { .. } if matches!(subject, Subject::OsImage) => "is another",
         Difference::State { .. } => "has another state",
         Difference::Extra => "is not configured",
     }

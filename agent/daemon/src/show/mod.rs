@@ -26,7 +26,7 @@ pub use agent::agent;
 pub use bootloader::{BootloaderDocument, WriteDocument, bootloader, bootloader_failure, intent, written};
 pub use course::{CourseDocument, course, failure, forecast, held, not_done_here, released, restart, withdrawal};
 pub use documents::{DiffDocument, PlanDocument};
-pub use drift::{DriftDocument, drift, policy_trouble, repair_notice};
+pub use drift::{DriftDocument, drift, not_repaired, policy_trouble, repair_notice};
 pub use handover::{can_be_handed_back, handed_back};
 pub use phrase::{phase, printable};
 pub use report::{differences, plan, refusal};

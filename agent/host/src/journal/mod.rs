@@ -79,11 +79,13 @@ pub enum Slot {
     Certificates,
     /// What an abandoned transaction left, until a change has put it right.
     Abandoned,
+    /// The deployment that was last compared with the whole configuration.
+    Deployment,
 }
 
 impl Slot {
     /// Every slot there is.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Previous,
         Self::Next,
         Self::Plan,
@@ -99,6 +101,7 @@ impl Slot {
         Self::Hold,
         Self::Certificates,
         Self::Abandoned,
+        Self::Deployment,
     ];
 
     /// The name that its file and its header have.
@@ -119,6 +122,7 @@ impl Slot {
             Self::Hold => "hold",
             Self::Certificates => "certificates",
             Self::Abandoned => "abandoned",
+            Self::Deployment => "deployment",
         }
     }
 }

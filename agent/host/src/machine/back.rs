@@ -25,7 +25,36 @@ pub(super) fn draft<D: Disk>(
     // What the way forward did to units is undone by files too, and systemd has read it by now.
     let reloads = journey.steps.iter().chain(journey.reverse).any(is_about_units);
     let mut draft = Draft { reloads, ..Draft::default() };
+    draft_steps(&mut draft, disk, journey.steps, wanted)?;
     for step in journey.steps {
+        match step {
+            Step::SetPassword { user } | Step::LockPassword { user } => {
+                draft.passwords.retain(|password| password.user != *user);
+                draft.passwords.push(password(user, origin, wanted));
+            }
+            Step::RecordConfig { .. } => {
+                if let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
+                    && !origin.recorded.is_empty()
+                {
+                    draft.write.write(record::whole(disk, wanted, path, origin.recorded.plain())?);
+                }
+            }
+            _ => {}
+        }
+    }
+    put_back(&mut draft, &origin.displaced);
+    Ok(draft)
+}
+
+/// Drafts steps that lead to what a configuration has, without what was remembered of the machine.
+pub(super) fn draft_steps<D: Disk>(
+    draft: &mut Draft,
+    disk: &D,
+    steps: &[Step],
+    wanted: &Wanted<'_>,
+) -> Result<(), Trouble> {
+    draft.reloads |= steps.iter().any(is_about_units);
+    for step in steps {
         match step {
             Step::WriteFile { path, .. } => draft.write.write(wanted.file(path)?),
             Step::WriteUnit { unit, .. } => wanted.unit(unit)?.into_iter().for_each(|write| draft.write.write(write)),
@@ -42,21 +71,20 @@ pub(super) fn draft<D: Disk>(
                     draft.write.write(keys);
                 }
             }
-            Step::SetPassword { user } | Step::LockPassword { user } => {
-                draft.passwords.push(password(user, origin, wanted));
-            }
-            Step::RecordConfig { .. } => {
-                if let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
-                    && !origin.recorded.is_empty()
-                {
-                    draft.write.write(record::whole(disk, wanted, path, origin.recorded.plain())?);
+            Step::UnmaskUnit { unit } => {
+                let path = place::unit(unit).map_err(Trouble::path(unit))?;
+                if disk.read_link(&path).is_ok_and(|target| target == MASK) {
+                    draft.write.set(path, Action::Remove);
                 }
             }
-            other => services(&mut draft, other),
+            Step::SetPassword { user } | Step::LockPassword { user } => {
+                let hash = wanted.hash(user).cloned();
+                draft.passwords.push(Password { user: user.clone(), hash, day: None });
+            }
+            other => services(draft, other),
         }
     }
-    put_back(&mut draft, &origin.displaced);
-    Ok(draft)
+    Ok(())
 }
 
 fn password(user: &str, origin: &Origin, wanted: &Wanted<'_>) -> Password {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::manager::{Manager, ManagerError, Presence};
+use super::manager::{Manager, ManagerError, Presence, presence};
 use crate::systemd::bus::{Bus, BusError, Limits};
 use crate::systemd::offline::Wish;
 
@@ -66,6 +66,8 @@ impl Manager for Systemd {
     fn set(&self, unit: &str, wish: Wish) -> Result<(), ManagerError> {
         match wish {
             Wish::Disable => self.ask("disable", unit, |bus| bus.disable(&[unit])),
+            // The image may mask what the configuration has a drop-in for: no preset counts then.
+            Wish::Preset if self.state(unit)?.is_some_and(|state| state.starts_with("masked")) => Ok(()),
             Wish::Preset => self.ask("preset", unit, |bus| bus.preset(&[unit])),
             // A config may enable a unit that this OS image does not have; the daemon passes over it too.
             Wish::Enable if self.state(unit)?.is_none() => Ok(()),
@@ -75,6 +77,10 @@ impl Manager for Systemd {
 
     fn daemon_reload(&self) -> Result<(), ManagerError> {
         self.ask("daemon-reload", SYSTEMD, Bus::daemon_reload)
+    }
+
+    fn cancel_unwanted(&self, unit: &str) -> Result<(), ManagerError> {
+        self.ask("cancel the start of", unit, |bus| bus.cancel_unwanted(unit))
     }
 
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
@@ -97,12 +103,7 @@ impl Manager for Systemd {
             states => states.map(Some),
         })?;
         let Some((load, active)) = states else { return Ok(Presence::Missing) };
-        Ok(match (load.as_str(), active.as_str()) {
-            ("not-found", _) => Presence::Missing,
-            ("masked", _) => Presence::Masked,
-            (_, "inactive" | "failed") => Presence::Inactive,
-            _ => Presence::Active,
-        })
+        Ok(presence(&load, &active))
     }
 
     fn is_booting(&self) -> Result<bool, ManagerError> {

@@ -97,6 +97,11 @@ impl Actions {
         self.0.insert(path, action);
     }
 
+    /// Leaves a path as it is.
+    pub(super) fn forget(&mut self, path: &RootPath) {
+        self.0.remove(path);
+    }
+
     pub(super) fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }

@@ -8,6 +8,8 @@ use ostler_core::drift::{Difference, Drift, Subject, UNWATCHED};
 use ostler_core::ignition::Unit;
 use ostler_core::machine_config::MachineConfig;
 use ostler_core::observed::Observed;
+use ostler_core::os::behind::another_image;
+use ostler_core::os::image::Pinned;
 use ostler_core::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::step::Step;
@@ -17,8 +19,9 @@ use super::forward::MASK;
 use super::wanted::{CORE, Wanted};
 use super::{Machine, labels, place};
 use crate::batch::Write;
-use crate::disk::{Disk, ForeignLink, Kind};
+use crate::disk::{Disk, ForeignLink, Kind, RootPath};
 use crate::journal::Slot;
+use crate::originals::{self, Restore, Standing};
 use crate::systemd::offline::{self, DiskTexts, EnabledState};
 use crate::transaction::{Proposal, Snapshot, Trouble, propose_repair, settled};
 
@@ -32,8 +35,19 @@ impl<D: Disk> Machine<'_, D> {
     fn drift_with_left(&self, config: &MachineConfig) -> Result<Vec<Drift>, Trouble> {
         let mut drift = self.drift_from(config)?;
         drift.extend(self.left_drift(config)?);
+        drift.extend(self.image_drift(config)?);
         drift.sort();
         Ok(drift)
+    }
+
+    /// The image that was booted, where it is another than the configuration's. Only an update brings that one back.
+    fn image_drift(&self, config: &MachineConfig) -> Result<Option<Drift>, Trouble> {
+        let (Some(booted), Ok(image)) = (self.os_state()?.booted, Pinned::parse(&config.os_image)) else {
+            return Ok(None);
+        };
+        let found = another_image(&booted, &image).map(str::to_owned);
+        let difference = found.map(|found| Difference::State { expected: image.to_string(), found });
+        Ok(difference.map(|difference| Drift { subject: Subject::OsImage, difference }))
     }
 
     /// What makes the machine agree with its configuration again, in these subjects or in all where none is named; `None`
@@ -139,6 +153,8 @@ impl<D: Disk> Machine<'_, D> {
         };
         match (unit.mask == Some(true), masked) {
             (true, false) => found.push(state("masked", "not masked")),
+            // What the image masks stays masked unless the configuration says otherwise.
+            (false, true) if !wanted.unmasks(&unit.name)? && self.image_masks(&unit.name)? => {}
             (false, true) => found.push(state("not masked", "masked")),
             (true, true) => {}
             (false, false) => {
@@ -167,6 +183,12 @@ impl<D: Disk> Machine<'_, D> {
             Some(Kind::Link) => Ok(self.disk.read_link(&path).map_err(Trouble::disk("read", &path))? == MASK),
             _ => Ok(false),
         }
+    }
+
+    fn image_masks(&self, unit: &str) -> Result<bool, Trouble> {
+        let path = place::unit(unit).map_err(Trouble::path(unit))?;
+        let original = originals::image_original(self.disk, &path)?;
+        Ok(matches!(original, Some(Restore::PutBack(Standing::Link { target })) if target == MASK))
     }
 
     /// The state a unit is in, where that says the opposite of what is wanted. A unit that cannot be enabled, or that does
@@ -205,14 +227,19 @@ impl<D: Disk> Machine<'_, D> {
             .collect();
         let names = self.disk.list(&directory).map_err(Trouble::disk("list", &directory))?;
         for name in names.iter().filter_map(|name| name.to_str()).filter(|name| name.ends_with(".conf")) {
-            let path = format!("{directory}/{name}");
-            if wanted.contains(name) || config.ignition.files.iter().any(|file| file.path == path) {
+            let path = directory.join(name).map_err(Trouble::path(name))?;
+            let configured = config.ignition.files.iter().any(|file| file.path == path.as_str());
+            if wanted.contains(name) || configured || self.is_the_images(&path)? {
                 continue;
             }
             let subject = Subject::Dropin { unit: unit.name.clone(), dropin: name.to_owned() };
             found.push(Drift { subject, difference: Difference::Extra });
         }
         Ok(())
+    }
+
+    fn is_the_images(&self, path: &RootPath) -> Result<bool, Trouble> {
+        Ok(matches!(originals::image_original(self.disk, path)?, Some(Restore::PutBack(_))))
     }
 
     /// Keys and passwords, where the configuration has any.

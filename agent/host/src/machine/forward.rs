@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ostler_core::file_contexts::FileKind;
 use ostler_core::recorded::Recorded;
 use ostler_core::step::Step;
 
@@ -143,16 +144,30 @@ impl<D: Disk> Drafting<'_, D> {
         } else {
             originals::restore_unit(self.disk, &path)?
         };
-        let action = match restore {
-            Restore::PutBack(standing) => Action::put_back(&path, Some(standing)),
-            Restore::Delete | Restore::DeleteWithStamp | Restore::DeleteWithBackup => Action::Remove,
-        };
-        draft.write.set(path, action);
+        if let Some(action) = self.restoring(&path, restore) {
+            draft.write.set(path, action);
+        }
         Ok(())
     }
 
-    /// Only a mask is removed: a unit's own file is not what keeps it from starting. One that is gone is removed too, for
-    /// a run that was killed may have done that and not made it durable.
+    /// What the image has is labelled for its place there, which may be another than in `/etc`.
+    fn restoring(&self, path: &RootPath, restore: Restore) -> Option<Action> {
+        let standing = match restore {
+            Restore::PutBack(standing) => Some(standing),
+            Restore::Delete => None,
+            Restore::Leave => return None,
+        };
+        let mut action = Action::put_back(path, standing);
+        if let Action::Write(write) = &mut action
+            && let Some(label) = self.wanted.label(path, FileKind::File)
+        {
+            write.label = Some(label);
+        }
+        Some(action)
+    }
+
+    /// Only a mask is removed, for what the image has there: a unit's own file is not what keeps it from starting. One that is
+    /// gone is removed too, for a run that was killed may have done that and not made it durable.
     fn add_unmasking(&self, draft: &mut Draft, path: RootPath) -> Result<(), Trouble> {
         if let Some(standing) = self.remembered.get(&path) {
             let action = Action::put_back(&path, standing.clone());
@@ -163,10 +178,18 @@ impl<D: Disk> Drafting<'_, D> {
         let is_mask = match stat.map(|stat| stat.kind) {
             None => true,
             Some(Kind::Link) => self.disk.read_link(&path).map_err(Trouble::disk("read", &path))? == MASK,
-            _ => false,
+            Some(Kind::File | Kind::Directory | Kind::Special) => false,
         };
         if is_mask {
-            draft.write.set(path, Action::Remove);
+            let image = originals::image_original(self.disk, &path)?;
+            let action = match image.and_then(|restore| self.restoring(&path, restore)) {
+                // A removal gives way to the unit's own text.
+                Some(Action::Write(_)) if self.wanted.unit(path.name())?.is_some() => Action::Remove,
+                Some(Action::Link(target)) if target == MASK && self.wanted.unmasks(path.name())? => Action::Remove,
+                Some(action) => action,
+                None => Action::Remove,
+            };
+            draft.write.set(path, action);
         }
         Ok(())
     }

@@ -71,7 +71,8 @@ impl<D: Disk> Machine<'_, D> {
     /// Removes the journal's records, the one that says whose the machine is at the very end; whether there were any.
     fn forget(&self) -> Result<bool, Trouble> {
         let known = self.charge()?.is_some() || self.last()?.is_some();
-        for slot in [Slot::Trial, Slot::Restart, Slot::Owed, Slot::Failed, Slot::Rejected, Slot::Hold, Slot::Previous] {
+        let ours = [Slot::Trial, Slot::Restart, Slot::Owed, Slot::Failed, Slot::Rejected, Slot::Hold, Slot::Previous];
+        for slot in ours.into_iter().chain([Slot::Deployment]) {
             self.journal.clear(slot)?;
         }
         self.journal.sweep(&[])?;
@@ -94,5 +95,6 @@ fn name(subject: &Subject) -> &str {
         Subject::Unit { unit } => unit,
         Subject::Dropin { dropin, .. } => dropin,
         Subject::SshKeys { user } | Subject::Password { user } => user,
+        Subject::OsImage => "the OS image",
     }
 }

@@ -113,7 +113,7 @@ impl<D: Disk> Machine<'_, D> {
         Ok(Behind::of(&current.config, &self.os_state()?))
     }
 
-    fn os_state(&self) -> Result<OsState, Trouble> {
+    pub(super) fn os_state(&self) -> Result<OsState, Trouble> {
         match self.surroundings.os.as_deref().filter(|_| self.surroundings.live) {
             Some(host) => Ok(host.sysroot().read()?),
             None => Ok(OsState::default()),

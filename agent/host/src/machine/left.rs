@@ -17,7 +17,7 @@ use super::forward::Drafting;
 use super::origin::Stood;
 use super::prepare::{MOST_DISPLACED, TAG};
 use super::wanted::CORE;
-use super::{Machine, drift, place};
+use super::{Machine, place};
 use crate::batch::{self, Directory};
 use crate::disk::{Disk, RootPath};
 use crate::journal::Slot;
@@ -55,6 +55,15 @@ pub(super) fn managed(config: &MachineConfig) -> BTreeSet<RootPath> {
     files.chain(units).chain(keys).filter_map(Result::ok).collect()
 }
 
+/// Adds the steps that are not there yet.
+pub(super) fn add_missing(steps: &mut Vec<Step>, more: Vec<Step>) {
+    for step in more {
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+}
+
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn left(&self) -> Result<Option<Left>, Trouble> {
         self.record(Slot::Abandoned)
@@ -71,14 +80,7 @@ impl<D: Disk> Machine<'_, D> {
             steps.retain(|step| !is_left(step));
             return Ok(Cow::Owned(steps));
         }
-        let mut differs = self.drift_from(&journey.target.config)?;
-        // Drop-ins that somebody added are nothing that the abandoned change left.
-        differs.retain(|drift| drift.difference != Difference::Extra);
-        for step in drift::repair_steps(&journey.target.config, &differs)? {
-            if !steps.contains(&step) {
-                steps.push(step);
-            }
-        }
+        add_missing(&mut steps, self.repairs_of(&journey.target.config)?);
         Ok(Cow::Owned(steps))
     }
 

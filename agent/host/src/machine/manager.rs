@@ -12,6 +12,9 @@ pub trait Manager {
     /// Has it read its units again.
     fn daemon_reload(&self) -> Result<(), ManagerError>;
 
+    /// Takes back the start of a unit that is queued, by a boot that has begun, and that nothing asks for any more.
+    fn cancel_unwanted(&self, unit: &str) -> Result<(), ManagerError>;
+
     /// Reloads a service and waits for the result.
     fn reload(&self, unit: &str) -> Result<(), ManagerError>;
 
@@ -39,6 +42,16 @@ pub enum Presence {
     Masked,
     /// There is no such unit.
     Missing,
+}
+
+/// Of systemd's `LoadState` and `ActiveState`.
+pub(super) fn presence(load: &str, active: &str) -> Presence {
+    match (load, active) {
+        ("not-found", _) => Presence::Missing,
+        ("masked", _) => Presence::Masked,
+        (_, "inactive" | "failed") => Presence::Inactive,
+        _ => Presence::Active,
+    }
 }
 
 /// Why the service manager did not do it.

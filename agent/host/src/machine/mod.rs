@@ -19,6 +19,7 @@ pub(crate) mod labels;
 mod left;
 mod log;
 mod manager;
+mod merge;
 mod nics;
 mod observe;
 mod origin;
@@ -33,6 +34,7 @@ mod run;
 mod save;
 mod services;
 mod status;
+mod systemctl;
 #[cfg(test)]
 mod tests;
 mod wanted;
@@ -59,9 +61,11 @@ pub use bus::Systemd;
 pub use first_boot::is_first_boot;
 pub use inheritance::behind;
 pub use manager::{Manager, ManagerError, Presence};
+pub use merge::{NextEtc, write_next};
 pub use nics::NicNames;
 pub use prepare::Way;
 pub use status::status;
+pub use systemctl::{EARLY, Systemctl};
 
 /// What a machine is besides its disk.
 pub struct Surroundings<'d> {

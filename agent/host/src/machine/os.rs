@@ -82,7 +82,12 @@ impl<D: Disk> Machine<'_, D> {
             return Ok(());
         }
         match (way.restarted, way.direction) {
-            (Restarted::Nothing, _) | (_, Direction::Back) => staging.settle(told),
+            (Restarted::Nothing, Direction::Forward) => {
+                staging.settle(told)?;
+                let staged = host.sysroot().read()?.staged;
+                staged.map_or(Ok(()), |staged| self.check_merge(way, &staged))
+            }
+            (_, Direction::Back) => staging.settle(told),
             (restarted, Direction::Forward) => staging.confirm(restarted == Restarted::Machine),
         }
     }

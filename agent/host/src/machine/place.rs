@@ -59,6 +59,11 @@ pub(crate) fn dropin(unit: &str, name: &str) -> Result<RootPath, PathError> {
     RootPath::new(format!("/etc/systemd/system/{unit}.d/{name}"))
 }
 
+/// The root directory of a deployment.
+pub(crate) fn deployment(stateroot: &str, checksum: &str, serial: u32) -> Result<RootPath, PathError> {
+    RootPath::new(format!("/sysroot/ostree/deploy/{stateroot}/deploy/{checksum}.{serial}"))
+}
+
 /// Directories that lead to a user's keys, outermost first, and the keys.
 pub(crate) fn keys(user: &str) -> Result<([RootPath; 3], RootPath), PathError> {
     let home = RootPath::new(format!("/home/{user}"))?;

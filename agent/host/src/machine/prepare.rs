@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nix::errno::Errno;
 use ostler_core::certificates;
+use ostler_core::machine_config::MachineConfig;
 use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::goal::OsChange;
 use ostler_core::protocol::Forecast;
@@ -11,14 +12,14 @@ use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Finished, Phase, Purpose};
 
-use super::draft::{Action, Draft};
+use super::draft::{Action, Actions, Draft};
 use super::forward::{Drafting, MASK};
 use super::origin::{Kept, Origin};
 use super::place;
 use super::wanted::Wanted;
-use super::{Machine, back, labels, log, progress, record};
+use super::{Machine, back, labels, left, log, progress, record};
 use crate::accounts::Accounts;
-use crate::batch;
+use crate::batch::{self, BatchError};
 use crate::disk::{Disk, Obstacle, RootPath};
 use crate::journal::{Loaded, Slot};
 use crate::originals::{self, NoPackages, PackageDatabase, PackageOwners, Standing};
@@ -49,6 +50,8 @@ pub struct Way {
     pub(super) direction: Direction,
     /// What has restarted since the transaction began.
     pub(super) restarted: Restarted,
+    /// The paths of the target, where the operating system changes.
+    pub(super) managed: BTreeSet<RootPath>,
     forecast: Forecast,
 }
 
@@ -68,20 +71,25 @@ impl Way {
 
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn way(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
-        let steps = self.with_repairs(journey)?;
+        let repairs = self.merge_repairs(journey)?;
+        let mut steps = self.with_repairs(journey)?;
+        if !repairs.is_empty() && journey.direction == Direction::Forward {
+            left::add_missing(steps.to_mut(), repairs.clone());
+        }
         let journey = &Journey { steps: &steps, ..*journey };
         let accounts = self.accounts()?;
         let labels = labels::load(self.disk)?;
-        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(journey.steps);
-        let saved = self.saved_origin(journey)?;
-        let previous = self.before(journey)?;
+        let written = journey.steps.iter().chain(&repairs);
+        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(written);
+        let (saved, previous) = (self.saved_origin(journey)?, self.before(journey)?);
+        let (os, mut notes) = self.os_change(journey)?;
         let mut draft = match (journey.direction, &saved) {
-            (Direction::Back, Some(origin)) => back::draft(self.disk, journey, origin, &wanted)?,
+            (Direction::Back, Some(origin)) => self.back(journey, origin, &repairs, &wanted)?,
             (Direction::Back, None) => return Err(Trouble::Lost { what: "origin" }),
-            (Direction::Forward, None) => self.forward(journey, &wanted, &previous.displaced)?,
-            (Direction::Forward, Some(origin)) => {
+            (Direction::Forward, saved) => {
                 let mut draft = self.forward(journey, &wanted, &previous.displaced)?;
-                self.redraft(&mut draft, origin)?;
+                saved.iter().try_for_each(|origin| self.redraft(&mut draft, origin))?;
+                self.pass_over_blocked(&mut draft, journey, os.is_some())?;
                 draft
             }
         };
@@ -90,8 +98,8 @@ impl<D: Disk> Machine<'_, D> {
         if self.surroundings.manager.is_none() {
             self.leave_untold(&mut draft, journey)?;
         }
-        let (os, mut notes) = self.os_change(journey)?;
         notes.append(&mut remarks);
+        let managed = os.as_ref().map(|_| left::managed(&journey.target.config)).unwrap_or_default();
         let mut way = Way {
             draft,
             origin: None,
@@ -102,6 +110,7 @@ impl<D: Disk> Machine<'_, D> {
             os,
             direction: journey.direction,
             restarted: self.restarted(journey),
+            managed,
             forecast: Forecast { notes, ..Forecast::default() },
         };
         way.sweep.extend(way.draft.links.paths().flat_map(RootPath::ancestors));
@@ -113,8 +122,44 @@ impl<D: Disk> Machine<'_, D> {
         Ok(way)
     }
 
+    /// The way back. In another operating system than the old one nothing is written: its `/etc` is merged by the restart.
+    fn back(
+        &self,
+        journey: &Journey<'_>,
+        origin: &Origin,
+        repairs: &[Step],
+        wanted: &Wanted<'_>,
+    ) -> Result<Draft, Trouble> {
+        if self.writes_after_restart(journey) {
+            return Ok(Draft::default());
+        }
+        let mut draft = back::draft(self.disk, journey, origin, wanted)?;
+        self.repair_back(&mut draft, repairs, wanted)?;
+        Ok(draft)
+    }
+
+    /// Takes out what cannot be written now: for a repair, which does what it can, and before a restart that makes room.
+    fn pass_over_blocked(&self, draft: &mut Draft, journey: &Journey<'_>, changes_os: bool) -> Result<(), Trouble> {
+        if changes_os && self.restarted(journey) == Restarted::Nothing {
+            self.defer_to_restart(draft)?;
+        }
+        if journey.purpose != Purpose::Repair {
+            return Ok(());
+        }
+        let alone = |(path, action): (&RootPath, &Action)| {
+            let mut one = Actions::default();
+            one.replace(path.clone(), action.clone());
+            let forecast = batch::forecast(self.disk, &one.batch(&draft.directories), TAG);
+            matches!(forecast, Err(BatchError::Refused { .. })).then(|| path.clone())
+        };
+        let blocked: Vec<RootPath> = draft.write.iter().filter_map(alone).collect();
+        blocked.iter().for_each(|path| draft.write.forget(path));
+        draft.left_behind.extend(blocked);
+        Ok(())
+    }
+
     /// What has restarted since the transaction began.
-    fn restarted(&self, journey: &Journey<'_>) -> Restarted {
+    pub(super) fn restarted(&self, journey: &Journey<'_>) -> Restarted {
         journey.boot.map(|began| began.since(&self.surroundings.boot)).unwrap_or_default()
     }
 
@@ -148,7 +193,7 @@ impl<D: Disk> Machine<'_, D> {
                 // Presets would guess at links that are remembered.
                 draft.enablement.retain(|enablement| enablement.wish != offline::Wish::Preset);
             }
-            let links = self.links(&draft, journey)?;
+            let links = self.links(&draft, &journey.target.config)?;
             links.into_iter().for_each(|(path, action)| draft.write.set(path, action));
         }
         for (path, standing) in remembered.iter().filter(|(path, _)| !originals::is_kept(path)) {
@@ -255,15 +300,15 @@ impl<D: Disk> Machine<'_, D> {
         }
         draft.reboot |= live && (draft.reloads || !services.is_empty());
         if live && !journey.done.contains(&Phase::Units) {
-            let links = self.links(draft, journey)?;
+            let links = self.links(draft, &journey.target.config)?;
             links.into_iter().for_each(|(path, action)| draft.links.set(path, action));
         }
         Ok(())
     }
 
     /// The links by which units start at boot or do not.
-    fn links(&self, draft: &Draft, journey: &Journey<'_>) -> Result<Vec<(RootPath, Action)>, Trouble> {
-        let texts = self.texts(draft, journey)?;
+    pub(super) fn links(&self, draft: &Draft, config: &MachineConfig) -> Result<Vec<(RootPath, Action)>, Trouble> {
+        let texts = self.texts(draft, config)?;
         let changes: Vec<_> = draft
             .enablement
             .iter()
@@ -275,9 +320,9 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// Units as they will be: those of the target, and those that stay or come to light again below.
-    fn texts(&self, draft: &Draft, journey: &Journey<'_>) -> Result<offline::DiskTexts<'_, D>, Trouble> {
+    fn texts(&self, draft: &Draft, config: &MachineConfig) -> Result<offline::DiskTexts<'_, D>, Trouble> {
         let mut overlay = BTreeMap::new();
-        let units = journey.target.config.ignition.units.iter().map(|unit| unit.name.as_str());
+        let units = config.ignition.units.iter().map(|unit| unit.name.as_str());
         let named = draft.enablement.iter().map(|enablement| enablement.unit.as_str());
         for unit in units.chain(named) {
             let path = place::unit(unit).map_err(Trouble::path(unit))?;
@@ -304,7 +349,7 @@ impl<D: Disk> Machine<'_, D> {
     /// Checks the whole way and gathers what it takes to come back.
     fn first_origin(&self, journey: &Journey<'_>, way: &mut Way) -> Result<Origin, Trouble> {
         self.check_journal()?;
-        let shadow = self.shadow_write(way)?;
+        let shadow = self.shadow_write(&way.draft.passwords, &way.accounts)?;
         if shadow.is_some() {
             self.check_password_lock()?;
         }

@@ -11,7 +11,7 @@ use super::Machine;
 use super::draft::Password;
 use super::place::{PASSWORD_LOCK, SHADOW};
 use super::prepare::{TAG, Way};
-use crate::accounts::{LOCKED, PasswordLock, Shadow};
+use crate::accounts::{Accounts, LOCKED, PasswordLock, Shadow};
 use crate::batch::{self, Batch, Counts, Write};
 use crate::disk::{Attributes, Disk, Kind, RootPath};
 use crate::os::Told;
@@ -35,6 +35,8 @@ impl<D: Disk> Machine<'_, D> {
                 Ok(outcome)
             }
             Phase::Write => self.write(way),
+            // Originals are needed again by the writing after the restart.
+            Phase::Tidy if self.is_not_booted(way)? => Ok(PhaseOutcome::default()),
             Phase::Tidy => {
                 let mut outcome = self.apply(way, &way.draft.tidying())?;
                 let failed = self.apply_possible(&way.draft.left, &[]).into_iter().map(|(path, _)| path);
@@ -63,11 +65,15 @@ impl<D: Disk> Machine<'_, D> {
         let mut batch = way.draft.write.batch(&way.draft.directories);
         let mut _lock = None;
         // The way back from a lock that could not be had must not need that lock.
-        if self.shadow_write(way)?.is_some() {
+        if self.shadow_write(&way.draft.passwords, &way.accounts)?.is_some() {
             _lock = self.password_lock()?;
-            batch.writes.extend(self.shadow_write(way)?);
+            batch.writes.extend(self.shadow_write(&way.draft.passwords, &way.accounts)?);
         }
         let mut outcome = self.apply(way, &batch)?;
+        if way.direction == Direction::Back {
+            let failed = self.apply_possible(&way.draft.left, &way.draft.directories).into_iter();
+            outcome.leftovers.extend(failed.map(|(path, _)| path.as_str().to_owned()));
+        }
         match batch::unmake(self.disk, &way.unmake, TAG) {
             Err(_) if way.direction == Direction::Back => {
                 outcome.leftovers.extend(batch::unmake_possible(self.disk, &way.unmake, TAG)?);
@@ -105,15 +111,15 @@ impl<D: Disk> Machine<'_, D> {
         Ok(Shadow::parse(Secret::new(text)))
     }
 
-    /// The password database with all changes of the way in it, as it is at this moment; `None` when none is needed.
-    pub(super) fn shadow_write(&self, way: &Way) -> Result<Option<Write>, Trouble> {
-        if way.draft.passwords.is_empty() {
+    /// The password database with all these changes in it, as it is at this moment; `None` when none is needed.
+    pub(super) fn shadow_write(&self, passwords: &[Password], accounts: &Accounts) -> Result<Option<Write>, Trouble> {
+        if passwords.is_empty() {
             return Ok(None);
         }
         let mut shadow = self.shadow()?;
         let mut changed = None;
-        for password in &way.draft.passwords {
-            if let Some(text) = self.with_password(&shadow, password, way)? {
+        for password in passwords {
+            if let Some(text) = self.with_password(&shadow, password, accounts)? {
                 shadow = Shadow::parse(text.clone());
                 changed = Some(text);
             }
@@ -136,14 +142,14 @@ impl<D: Disk> Machine<'_, D> {
         &self,
         shadow: &Shadow,
         password: &Password,
-        way: &Way,
+        accounts: &Accounts,
     ) -> Result<Option<Secret<Vec<u8>>>, Trouble> {
         let hash = password.hash.clone().unwrap_or_else(|| Secret::new(LOCKED.to_owned()));
         if shadow.hash(&password.user).as_ref() == Some(&hash) {
             return Ok(None);
         }
         let day = password.day.unwrap_or_else(|| (self.surroundings.now)() / DAY);
-        let changed = shadow.with_hash(&password.user, &hash, Some(day), &way.accounts);
+        let changed = shadow.with_hash(&password.user, &hash, Some(day), accounts);
         changed.map(Some).map_err(|source| Trouble::Password { user: password.user.clone(), source })
     }
 }

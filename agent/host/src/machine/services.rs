@@ -46,6 +46,7 @@ impl<D: Disk> Machine<'_, D> {
         }
         if way.draft.reloads {
             pass_over(way, manager.daemon_reload(), &mut outcome)?;
+            cancel_disabled(&**manager, &way.draft.enablement);
         }
         Ok(outcome)
     }
@@ -91,6 +92,15 @@ impl<D: Disk> Machine<'_, D> {
             pass_over(way, done, &mut outcome)?;
         }
         Ok(outcome)
+    }
+}
+
+/// In a boot that has begun, units that were enabled until now are queued. Where that cannot be changed one of them runs, and
+/// that is all.
+fn cancel_disabled(manager: &dyn Manager, enablement: &[Enablement]) {
+    let mut disabled = enablement.iter().filter(|enablement| enablement.wish == offline::Wish::Disable).peekable();
+    if disabled.peek().is_some() && manager.is_booting().is_ok_and(|booting| booting) {
+        disabled.for_each(|enablement| drop(manager.cancel_unwanted(&enablement.unit)));
     }
 }
 

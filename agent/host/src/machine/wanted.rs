@@ -48,9 +48,9 @@ impl<'a> Wanted<'a> {
     }
 
     /// Lets the files be asked for that steps write: of thousands, most often a few.
-    pub(crate) fn with_files_of<'s>(mut self, steps: &'s [Step]) -> Self {
+    pub(crate) fn with_files_of<'s>(mut self, steps: impl IntoIterator<Item = &'s Step>) -> Self {
         let path = |step: &'s Step| if let Step::WriteFile { path, .. } = step { Some(path.as_str()) } else { None };
-        let written: HashSet<&'s str> = steps.iter().filter_map(path).collect();
+        let written: HashSet<&'s str> = steps.into_iter().filter_map(path).collect();
         let files = self.config.ignition.files.iter().map(|file| (file.path.as_str(), file));
         self.files = files.filter(|(path, _)| written.contains(path)).collect();
         self
@@ -66,6 +66,12 @@ impl<'a> Wanted<'a> {
         let uid = self.accounts.uid(&OwnerRef::from(&file.user)).map_err(unknown)?;
         let gid = self.accounts.gid(&OwnerRef::from(&file.group)).map_err(unknown)?;
         self.write(RootPath::new(path).map_err(Trouble::path(path))?, contents, Attributes { mode, uid, gid })
+    }
+
+    /// Whether a unit is to be unmasked, whoever masked it: it is said to be, or has a text of its own.
+    pub(crate) fn unmasks(&self, name: &str) -> Result<bool, Trouble> {
+        let said = self.units.get(name).is_some_and(|unit| unit.mask == Some(false));
+        Ok(said || self.unit(name)?.is_some())
     }
 
     /// A unit's text by its name; `None` when the config has no text for it.

@@ -12,13 +12,15 @@ mod tests;
 pub use packages::{NoPackages, PackageDatabase, PackageError, PackageOwners};
 pub use standing::{OriginalsError, Standing, read_standing};
 
-use crate::disk::{Disk, PathError, RootPath};
+use crate::disk::{Disk, Kind, PathError, RootPath};
 
 /// The longest original that is kept.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 const BACKUPS: &str = "/etc/machine-config-daemon/orig";
 const STAMPS: &str = "/etc/machine-config-daemon/noorig";
+/// Where an ostree image has its own copy of `/etc`.
+const IMAGE_ETC: &str = "/usr/etc";
 
 /// What is to be done before a path is first written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,17 +35,15 @@ pub enum Preserve {
     StampInsteadOfWrongBackup,
 }
 
-/// What is to be done when a path leaves the configuration.
+/// What is to be done when a path leaves the configuration. A stamp or backup of it goes in any case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restore {
     /// Remove what stands there.
     Delete,
-    /// Remove it, and the stamp.
-    DeleteWithStamp,
-    /// Put this in its place and then remove the backup.
+    /// Put this in its place.
     PutBack(Standing),
-    /// Remove it, and the backup, which holds no original of the system.
-    DeleteWithBackup,
+    /// Leave it: it is a directory, and the image's own.
+    Leave,
 }
 
 /// Where the original of a path is kept.
@@ -89,16 +89,34 @@ pub fn preserve_unit(disk: &impl Disk, path: &RootPath) -> Result<Preserve, Orig
 
 /// What to do with a file that left the configuration.
 pub fn restore_file(disk: &impl Disk, owned: &dyn PackageOwners, path: &RootPath) -> Result<Restore, OriginalsError> {
-    let kept = Kept::of(disk, path)?;
-    if kept.backup && !kept.stamp && !owned.owned(path) && !is_in_image(disk, path)? {
-        return Ok(Restore::DeleteWithBackup);
+    match image_original(disk, path)? {
+        Some(restore) => Ok(restore),
+        None if owned.owned(path) => Kept::of(disk, path)?.restore(disk, path),
+        None => Ok(Restore::Delete),
     }
-    kept.restore(disk, path)
 }
 
 /// What to do with a unit or drop-in that left the configuration.
 pub fn restore_unit(disk: &impl Disk, path: &RootPath) -> Result<Restore, OriginalsError> {
-    Kept::of(disk, path)?.restore(disk, path)
+    match image_original(disk, path)? {
+        Some(restore) => Ok(restore),
+        None => Kept::of(disk, path)?.restore(disk, path),
+    }
+}
+
+/// What the image that runs has at a path of `/etc`; `None` where the machine has no image, or the path is elsewhere. A
+/// backup is of the image that ran when it was taken, so it does not count where the image itself can be asked.
+pub fn image_original(disk: &impl Disk, path: &RootPath) -> Result<Option<Restore>, OriginalsError> {
+    let Some(image) = image_path(path)? else { return Ok(None) };
+    if !is_there(disk, &kept_at(path, RootPath::new(IMAGE_ETC))?)? {
+        return Ok(None);
+    }
+    if kind(disk, &image)? == Some(Kind::Directory) {
+        // A directory cannot be put back; where a file took its place, it comes with the next deployment.
+        let stands = kind(disk, path)? == Some(Kind::Directory);
+        return Ok(Some(if stands { Restore::Leave } else { Restore::Delete }));
+    }
+    Ok(Some(read_standing(disk, &image, MOST_BYTES)?.map_or(Restore::Delete, Restore::PutBack)))
 }
 
 /// What was kept of a path, by whichever daemon wrote it first.
@@ -115,7 +133,7 @@ impl Kept {
 
     fn restore(&self, disk: &impl Disk, path: &RootPath) -> Result<Restore, OriginalsError> {
         if self.stamp {
-            return Ok(Restore::DeleteWithStamp);
+            return Ok(Restore::Delete);
         }
         let backup = kept_at(path, backup_path(path))?;
         Ok(read_standing(disk, &backup, MOST_BYTES)?.map_or(Restore::Delete, Restore::PutBack))
@@ -123,7 +141,8 @@ impl Kept {
 }
 
 fn backup_or_stamp(disk: &impl Disk, path: &RootPath, source: &RootPath) -> Result<Preserve, OriginalsError> {
-    if !is_there(disk, path)? {
+    // A directory is in the way of the write, or gives way to another deployment: no copy is made of it.
+    if matches!(kind(disk, path)?, None | Some(Kind::Directory)) {
         return Ok(Preserve::Stamp);
     }
     Ok(read_standing(disk, source, MOST_BYTES)?.map_or(Preserve::Stamp, Preserve::Backup))
@@ -141,7 +160,7 @@ fn is_in_image(disk: &impl Disk, path: &RootPath) -> Result<bool, OriginalsError
 }
 
 /// Where an ostree image has its own copy of a file of `/etc`.
-fn image_path(path: &RootPath) -> Result<Option<RootPath>, OriginalsError> {
+pub fn image_path(path: &RootPath) -> Result<Option<RootPath>, OriginalsError> {
     if !path.as_str().starts_with("/etc/") {
         return Ok(None);
     }
@@ -149,8 +168,12 @@ fn image_path(path: &RootPath) -> Result<Option<RootPath>, OriginalsError> {
 }
 
 fn is_there(disk: &impl Disk, path: &RootPath) -> Result<bool, OriginalsError> {
+    Ok(kind(disk, path)?.is_some())
+}
+
+fn kind(disk: &impl Disk, path: &RootPath) -> Result<Option<Kind>, OriginalsError> {
     match disk.stat(path) {
-        Ok(stat) => Ok(stat.is_some()),
+        Ok(stat) => Ok(stat.map(|stat| stat.kind)),
         Err(source) => Err(OriginalsError::Look { path: path.clone(), source }),
     }
 }

@@ -73,6 +73,14 @@ pub enum OriginalsError {
 }
 
 impl Standing {
+    /// The same wherever it stands: labels go by the path.
+    pub fn without_label(mut self) -> Self {
+        if let Self::File { label, .. } = &mut self {
+            *label = None;
+        }
+        self
+    }
+
     /// Bytes that it takes to keep it, beyond its contents.
     pub fn extra_bytes(&self) -> u64 {
         match self {

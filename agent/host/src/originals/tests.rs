@@ -114,20 +114,27 @@ fn a_unit_is_kept_as_the_image_has_it_or_not_at_all() {
 }
 
 #[test]
-fn a_path_that_leaves_gives_way_to_what_was_kept_of_it() {
+fn a_path_that_leaves_gives_way_to_the_images_own_or_to_what_was_kept_of_it() {
     let (backup, stamp, image) = (backup_of(FILE), stamp_of(FILE), "/usr/etc/chrony.conf");
-    let (backup, stamp) = (backup.as_str(), stamp.as_str());
-    let back = || Restore::PutBack(file(backup));
+    let (backup, stamp, other) = (backup.as_str(), stamp.as_str(), "/usr/etc/hosts");
+    let back = |place: &str| Restore::PutBack(file(place));
     for (present, owned, for_file, for_unit) in [
         (&[FILE][..], false, Restore::Delete, Restore::Delete),
         (&[], false, Restore::Delete, Restore::Delete),
         (&[FILE], true, Restore::Delete, Restore::Delete),
-        (&[FILE, stamp], true, Restore::DeleteWithStamp, Restore::DeleteWithStamp),
-        (&[FILE, stamp, backup], true, Restore::DeleteWithStamp, Restore::DeleteWithStamp),
-        (&[FILE, stamp, backup], false, Restore::DeleteWithStamp, Restore::DeleteWithStamp),
-        (&[FILE, backup], true, back(), back()),
-        (&[backup, image], false, back(), back()),
-        (&[FILE, backup], false, Restore::DeleteWithBackup, back()),
+        // Without an image, what was kept counts.
+        (&[FILE, stamp], true, Restore::Delete, Restore::Delete),
+        (&[FILE, stamp, backup], true, Restore::Delete, Restore::Delete),
+        (&[FILE, stamp, backup], false, Restore::Delete, Restore::Delete),
+        (&[FILE, backup], true, back(backup), back(backup)),
+        (&[FILE, backup], false, Restore::Delete, back(backup)),
+        // An image has it, whatever an earlier one had.
+        (&[FILE, image], false, back(image), back(image)),
+        (&[backup, image], false, back(image), back(image)),
+        (&[FILE, stamp, image], true, back(image), back(image)),
+        // Or it has not.
+        (&[FILE, backup, other], true, Restore::Delete, Restore::Delete),
+        (&[FILE, other], false, Restore::Delete, Restore::Delete),
     ] {
         let packages = if owned { owns(&[FILE]) } else { owns(&[]) };
         assert_eq!(restore_file(&disk(present), &packages, &path(FILE)).unwrap(), for_file, "{present:?} {owned}");
@@ -151,7 +158,8 @@ fn links_are_kept_as_links_and_a_backup_that_is_one_counts() {
 #[test]
 fn what_cannot_be_kept_or_read_is_an_error() {
     let disk = MemoryDisk::with(&[("/etc/chrony.conf/", "", 0o755), ("/etc/long", "12345", 0o644)]).unwrap();
-    let error = preserve_file(&disk, &owns(&[FILE]), &path(FILE)).unwrap_err();
+    assert_eq!(preserve_file(&disk, &owns(&[FILE]), &path(FILE)).unwrap(), Preserve::Stamp, "no copy of a directory");
+    let error = read_standing(&disk, &path(FILE), 4).unwrap_err();
     assert!(matches!(&error, OriginalsError::NotAFile { path } if path.as_str() == FILE), "{error}");
     assert!(matches!(read_standing(&disk, &path("/etc/long"), 4), Err(OriginalsError::Read { .. })));
     assert!(read_standing(&disk, &path("/etc/long"), 5).unwrap().is_some());

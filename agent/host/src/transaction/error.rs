@@ -89,6 +89,15 @@ pub enum Trouble {
     /// No backend for the operating system.
     #[error("the plan changes the operating system, and nothing on this machine can")]
     OperatingSystem,
+    /// What is in `/etc` cannot be merged into the new deployment.
+    #[error("cannot merge {path} into the new image: it has a {image} there{}", if *.managed { ", and the configuration a file" } else { "" })]
+    MergeConflict {
+        path: RootPath,
+        /// What the image has at the path.
+        image: &'static str,
+        /// Whether it is the configuration that has something else there, or somebody else.
+        managed: bool,
+    },
     /// No deployment can be what the target wants.
     #[error("the target's operating system cannot be had")]
     Impossible {
@@ -324,6 +333,7 @@ impl Trouble {
             | Self::TooMuchDisplaced { .. }
             | Self::OperatingSystem
             | Self::Impossible { .. }
+            | Self::MergeConflict { .. }
             | Self::NoPrevious
             | Self::NotRestarted { .. }
             | Self::NothingToHandBack

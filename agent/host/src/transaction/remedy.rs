@@ -34,6 +34,7 @@ impl Trouble {
             Self::Password { .. } => "correct the password hash, or create the account in the OS image",
             Self::TooMuchDisplaced { .. } => "move the large files at the configured paths away first",
             Self::OperatingSystem
+            | Self::MergeConflict { .. }
             | Self::Impossible { .. }
             | Self::Os(_)
             | Self::Preflight(_)
@@ -85,6 +86,10 @@ impl Trouble {
                 "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions; or restart \
                  the machine if \"findmnt /sysroot\" finds nothing"
             }
+            Self::MergeConflict { managed: true, .. } => {
+                "remove the path from the configuration, or use an image that has no such path"
+            }
+            Self::MergeConflict { managed: false, .. } => "move what stands at the path away, then try again",
             Self::Impossible { remedy: Some(remedy), .. } => return Some(remedy.clone()),
             Self::Impossible { source: Impossible::Image(_), .. } => "correct osImageURL or the extensions image",
             Self::Impossible { source: Impossible::Pages64k, .. } => {

@@ -55,6 +55,9 @@ fn words(drift: &Drift) -> String {
         (Subject::Password { user }, _) => format!("password mismatch for user {}", quoted(user)),
         (Subject::SshKeys { user }, Difference::Contents) => format!("SSH keys mismatch for user {}", quoted(user)),
         (Subject::Unit { unit }, Difference::State { expected, found }) => state(unit, expected, found),
+        (Subject::OsImage, Difference::State { expected, found }) => {
+            format!("expected target osImageURL {}, have {}", quoted(expected), quoted(found))
+        }
         (_, difference) => of_file(&file, difference),
     }
 }

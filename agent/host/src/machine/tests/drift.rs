@@ -152,6 +152,20 @@ fn what_others_keep_current_is_no_drift() {
 }
 
 #[test]
+fn a_repair_goes_on_past_a_path_that_cannot_be_repaired() {
+    let disk = configured();
+    disk.remove(&at("/etc/a.conf")).unwrap();
+    disk.make_directory(&at("/etc/a.conf"), Attributes { mode: 0o755, uid: 0, gid: 0 }).unwrap();
+    disk.remove(&at("/etc/b.conf")).unwrap();
+    let machine = Machine::open(&disk, surroundings()).unwrap();
+    let repair = machine.propose_repair(&[]).unwrap().unwrap();
+    let finished = transaction::run(&machine, &repair, &mut |_| {}).unwrap();
+    assert_eq!((finished.ending, finished.leftovers), (Ending::Applied, vec!["/etc/a.conf".to_owned()]));
+    let left = Difference::Kind { found: "directory".to_owned() };
+    assert_eq!(machine.drift().unwrap(), [Drift { subject: file("/etc/a.conf"), difference: left }]);
+}
+
+#[test]
 fn looking_changes_nothing_and_a_repair_keeps_the_way_back() {
     let disk = configured();
     let before = disk.tree();
