@@ -17,7 +17,7 @@ use super::origin::{Kept, Origin};
 use super::place;
 use super::wanted::Wanted;
 use super::{Machine, back, labels, log, progress, record};
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, KnownOwners};
 use crate::batch;
 use crate::disk::{Disk, Obstacle, RootPath};
 use crate::journal::{Loaded, Slot};
@@ -57,6 +57,7 @@ pub struct Way {
 struct Previous {
     displaced: BTreeMap<RootPath, Option<Standing>>,
     made: Vec<RootPath>,
+    owners: KnownOwners,
 }
 
 impl Way {
@@ -70,11 +71,12 @@ impl<D: Disk> Machine<'_, D> {
     pub(super) fn way(&self, journey: &Journey<'_>) -> Result<Way, Trouble> {
         let steps = self.with_repairs(journey)?;
         let journey = &Journey { steps: &steps, ..*journey };
-        let accounts = self.accounts()?;
-        let labels = labels::load(self.disk)?;
-        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(journey.steps);
         let saved = self.saved_origin(journey)?;
         let previous = self.before(journey)?;
+        let accounts =
+            self.accounts_of(journey, saved.as_ref().map(|origin| &origin.owners))?.knowing(&previous.owners);
+        let labels = labels::load(self.disk)?;
+        let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(journey.steps);
         let mut draft = match (journey.direction, &saved) {
             (Direction::Back, Some(origin)) => back::draft(self.disk, journey, origin, &wanted)?,
             (Direction::Back, None) => return Err(Trouble::Lost { what: "origin" }),
@@ -182,7 +184,8 @@ impl<D: Disk> Machine<'_, D> {
         match (journey.purpose, journey.direction) {
             (Purpose::Rollback, Direction::Forward) => {
                 let origin = self.origin(Slot::Previous)?;
-                let mut before = origin.map(|Origin { displaced, made, .. }| Previous { displaced, made });
+                let mut before =
+                    origin.map(|Origin { displaced, made, owners, .. }| Previous { displaced, made, owners });
                 if let Some(before) = &mut before {
                     // The cluster may have handed out others since, and would not be trusted with what was.
                     before.displaced.retain(|path, _| !certificates::is_delivered(path.as_str()));
@@ -328,6 +331,7 @@ impl<D: Disk> Machine<'_, D> {
             recorded: journey.leaving.clone(),
             displaced: self.displaced(&touched, &self.known(journey)?)?,
             passwords: self.passwords(way)?,
+            owners: self.owners(journey, &way.accounts)?,
             made: forecast.directories,
             directories: directories.into_iter().collect(),
         })
