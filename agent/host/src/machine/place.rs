@@ -1,5 +1,7 @@
 //! Where things are on a machine: the paths that the agent and the machine-config-daemon agree on.
 
+use ostler_core::step::Step;
+
 use crate::disk::{PathError, RootPath};
 
 /// The configuration the machine is in.
@@ -57,6 +59,33 @@ pub(crate) fn unit(name: &str) -> Result<RootPath, PathError> {
 /// Where a configured drop-in is.
 pub(crate) fn dropin(unit: &str, name: &str) -> Result<RootPath, PathError> {
     RootPath::new(format!("/etc/systemd/system/{unit}.d/{name}"))
+}
+
+/// What a step writes, removes or refers to; `None` where that is no file of the configuration.
+pub(crate) fn of_step(step: &Step) -> Option<RootPath> {
+    match step {
+        Step::WriteFile { path, .. } | Step::RemoveFile { path } => RootPath::new(path.as_str()).ok(),
+        Step::WriteUnit { unit: name, .. }
+        | Step::RemoveUnit { unit: name }
+        | Step::MaskUnit { unit: name }
+        | Step::UnmaskUnit { unit: name }
+        | Step::EnableUnit { unit: name }
+        | Step::DisableUnit { unit: name }
+        | Step::PresetUnit { unit: name } => unit(name).ok(),
+        Step::WriteDropin { unit, dropin: name, .. } | Step::RemoveDropin { unit, dropin: name } => {
+            dropin(unit, name).ok()
+        }
+        Step::SetSshKeys { user, .. } => keys(user).ok().map(|(_, keys)| keys),
+        Step::RecordConfig { .. } => RootPath::new(CURRENT_CONFIG).ok(),
+        Step::StageOs(_)
+        | Step::Drain
+        | Step::SetPassword { .. }
+        | Step::LockPassword { .. }
+        | Step::DaemonReload
+        | Step::ReloadService { .. }
+        | Step::RestartService { .. }
+        | Step::Reboot => None,
+    }
 }
 
 /// Directories that lead to a user's keys, outermost first, and the keys.
