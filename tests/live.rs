@@ -1,6 +1,8 @@
 //! `ostler` on a running machine: a real systemd, booted in a container for each test, and nothing made up.
 #![cfg(test)]
 
+#[path = "live/abandoned.rs"]
+mod abandoned;
 #[path = "live/access.rs"]
 mod access;
 #[path = "live/answer.rs"]
@@ -19,6 +21,8 @@ mod interrupted;
 mod node;
 #[path = "live/refused.rs"]
 mod refused;
+#[path = "live/reload.rs"]
+mod reload;
 #[path = "live/services.rs"]
 mod services;
 #[path = "live/socket.rs"]

@@ -30,8 +30,10 @@ const BOUNDS: [(&str, u8); 4] = [
 ];
 /// Where units are.
 const UNITS: &str = "usr/lib/systemd/system";
-/// What units run, apart from the package's own.
-const OTHERS: [&str; 3] = ["/bin/kill", "/usr/bin/systemctl", "/usr/bin/systemd-sysusers"];
+/// Programs of the package itself.
+const OWN: [&str; 2] = ["/usr/bin/ostler", "/usr/libexec/ostler/ostler-applier"];
+/// What units run besides. Only programs of systemd's own package: anything else may be missing on a minimal system.
+const OTHERS: [&str; 2] = ["/usr/bin/systemctl", "/usr/bin/systemd-sysusers"];
 
 /// The door.
 pub fn run(arguments: Arguments) -> Result<()> {
@@ -73,10 +75,8 @@ fn complete(tree: &Path) -> Result<()> {
             .args(["--recursive", "--no-clobber", "--no-target-directory"])
             .args([&system, &tree.join(UNITS)]),
     )?;
-    let programs = ["usr/bin/ostler", "usr/libexec/ostler/ostler-applier"].map(PathBuf::from);
-    let others = OTHERS.map(|path| PathBuf::from(path.trim_start_matches('/')));
-    for program in programs.iter().chain(&others) {
-        let to = tree.join(program);
+    for program in OWN.iter().chain(&OTHERS) {
+        let to = tree.join(program.trim_start_matches('/'));
         let directory = to.parent().context("a program without a directory")?;
         fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
         fs::copy("/bin/true", &to).with_context(|| format!("cannot make {}", to.display()))?;
@@ -138,6 +138,28 @@ mod tests {
     #[test]
     fn the_half_that_talks_to_the_cluster_is_bounded_as_promised() {
         assert!(BOUNDS.contains(&("ostler.service", 20)));
+    }
+
+    /// Files with settings of units below a directory, drop-ins included.
+    fn settings(directory: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { settings(&path) } else { vec![path] }).collect()
+    }
+
+    #[test]
+    fn units_start_no_program_that_a_minimal_system_may_lack() {
+        let mut started = 0;
+        for file in settings(&workspace::root().join("units").join(UNITS)) {
+            let text = fs::read_to_string(&file).unwrap();
+            let lines = text.lines().filter(|line| line.starts_with("Exec"));
+            for (key, command) in lines.filter_map(|line| line.split_once('=')).filter(|(_, value)| !value.is_empty()) {
+                let program = command.trim_start_matches(['-', '+', '!', ':', '@']).split(' ').next().unwrap();
+                let known = OWN.contains(&program) || OTHERS.contains(&program);
+                assert!(known, "{}: {key} starts {program}", file.display());
+                started += 1;
+            }
+        }
+        assert!(started > 6, "{started}");
     }
 
     #[test]

@@ -306,21 +306,28 @@ fn in_place(facts: &Facts<'_>) -> Decision {
 
 /// Workloads that had to leave for us come back; those that somebody else keeps away do not.
 fn at_rest(facts: &Facts<'_>, wait: Wait) -> Decision {
-    match uncordon(facts) {
-        Some(request) => {
-            let next = Next::Wait(Wait::Controller { request: request.text() });
-            Decision { drain: Some(request), ..going(next, Phase::Completing) }
+    let drain = release(facts);
+    let (wait, phase) = match &drain {
+        Some(request @ DrainRequest::Uncordon { .. }) => {
+            (Wait::Controller { request: request.text() }, Phase::Completing)
         }
-        None => going(Next::Wait(wait), Phase::Settled),
-    }
+        // Nobody has to do anything for it.
+        Some(DrainRequest::Withdraw { .. } | DrainRequest::Drain { .. }) | None => (wait, Phase::Settled),
+    };
+    Decision { drain, ..going(Next::Wait(wait), phase) }
 }
 
-/// Uncordons a node that was drained for us where nothing comes of it or all is done.
-fn uncordon(facts: &Facts<'_>) -> Option<DrainRequest> {
+/// Uncordons a node that was drained for us where nothing comes of it or all is done. A node that somebody else had
+/// cordoned stays so, and a drain that is still going on there is withdrawn.
+fn release(facts: &Facts<'_>) -> Option<DrainRequest> {
     let drain = facts.node.drain();
-    let ours = drain.asks_to_drain() && !facts.node.was_cordoned_before();
-    let asked = drain.is_pending() && !drain.asks_to_drain();
-    (facts.abilities.drains && (ours || asked)).then(|| drain.uncordon(current_name(facts)))
+    if !facts.abilities.drains {
+        return None;
+    }
+    if drain.asks_to_drain() && facts.node.was_cordoned_before() {
+        return drain.withdrawal();
+    }
+    (drain.asks_to_drain() || drain.is_pending()).then(|| drain.uncordon(current_name(facts)))
 }
 
 /// The name that an uncordon is asked for under; the controller does not read it.
@@ -330,7 +337,7 @@ fn current_name<'a>(facts: &'a Facts<'_>) -> &'a str {
 
 /// The node cannot reach what is desired; its workloads need not wait for that outside.
 fn stuck(facts: &Facts<'_>, phase: Phase, trouble: Trouble) -> Decision {
-    Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain: uncordon(facts) }
+    Decision { next: Next::Wait(Wait::Help), phase, trouble: Some(trouble), drain: release(facts) }
 }
 
 /// What a node is to reach, and whether that is a rollback.
@@ -362,7 +369,7 @@ fn rolled_back(facts: &Facts<'_>) -> Option<Decision> {
     let config = facts.machine.config.as_deref();
     if hold.is_reached(config) {
         let next = Next::Wait(Wait::RollbackRelease { hold: hold.clone() });
-        return Some(Decision { drain: uncordon(facts), ..going(next, Phase::Held) });
+        return Some(Decision { drain: release(facts), ..going(next, Phase::Held) });
     }
     hold.is_pending(config).then(|| evaluated(facts, |update| drained(facts, update, ConfigRef::new(&hold.to))))
 }
@@ -390,7 +397,7 @@ fn prepared(facts: &Facts<'_>, update: &Update, desired: ConfigRef) -> Decision 
     // Once workloads were asked to leave, it is too late to hold: the node would be neither in use nor updated.
     if let Some(reason) = facts.node.hold().filter(|_| !asked) {
         let next = Next::Wait(Wait::Release { reason: reason.to_owned() });
-        return Decision { drain: uncordon(facts), ..going(next, Phase::Held) };
+        return Decision { drain: release(facts), ..going(next, Phase::Held) };
     }
     drained(facts, update, desired)
 }

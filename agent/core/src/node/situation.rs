@@ -135,6 +135,11 @@ pub enum DrainRequest {
         /// In the words of the annotation.
         request: String,
     },
+    /// The drain is not needed any more, and the node stays cordoned as somebody else left it.
+    Withdraw {
+        /// In the words of the annotation.
+        request: String,
+    },
 }
 
 impl DrainRequest {
@@ -142,7 +147,7 @@ impl DrainRequest {
     pub fn text(&self) -> String {
         match self {
             Self::Drain { config, .. } => format!("drain-{config}"),
-            Self::Uncordon { request } => request.clone(),
+            Self::Uncordon { request } | Self::Withdraw { request } => request.clone(),
         }
     }
 }

@@ -90,10 +90,12 @@ fn asked(before: Option<&Situation>, now: &Situation) -> Option<Notice> {
     if before.and_then(|before| before.drain.as_ref()).map(DrainRequest::text).as_ref() == Some(&text) {
         return None;
     }
-    Some(match request {
-        DrainRequest::Drain { .. } => Notice::DrainAsked { request: text },
-        DrainRequest::Uncordon { .. } => Notice::UncordonAsked { request: text },
-    })
+    match request {
+        DrainRequest::Drain { .. } => Some(Notice::DrainAsked { request: text }),
+        DrainRequest::Uncordon { .. } => Some(Notice::UncordonAsked { request: text }),
+        // What it was withdrawn for is told as the configuration that is desired now.
+        DrainRequest::Withdraw { .. } => None,
+    }
 }
 
 #[cfg(test)]

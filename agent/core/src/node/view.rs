@@ -41,6 +41,9 @@ impl ConfigRef {
     }
 }
 
+/// Ends the request of a drain that was withdrawn; no name of an object has such a character.
+const WITHDRAWN: &str = "/withdrawn";
+
 /// Where the handshake with the drain controller stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrainView {
@@ -81,6 +84,20 @@ impl DrainView {
             None => plain,
         };
         DrainRequest::Uncordon { request }
+    }
+
+    /// The withdrawal of a drain that is yet to be done; `None` where there is none.
+    ///
+    /// It is written as a request that is carried out already, which the controller passes over. Any other request would
+    /// change who may come: it knows but `drain` and `uncordon`. The name is no configuration's, so that no update takes it
+    /// for its drain; where the controller ends the drain all the same, it carries out this one too, and finds nobody left.
+    pub fn withdrawal(&self) -> Option<DrainRequest> {
+        let asked = self.asked.as_deref().filter(|_| self.is_pending() && self.asks_to_drain())?;
+        let request = match asked.strip_suffix(WITHDRAWN) {
+            Some(_) => asked.to_owned(),
+            None => format!("{asked}{WITHDRAWN}"),
+        };
+        Some(DrainRequest::Withdraw { request })
     }
 }
 
@@ -242,6 +259,23 @@ mod tests {
         ] {
             let drain = view(&[(keys::DESIRED_DRAIN, asked), (keys::LAST_APPLIED_DRAIN, done)]).drain();
             assert_eq!(drain.uncordon("a").text(), expected, "{asked} {done}");
+        }
+    }
+
+    #[test]
+    fn a_drain_is_withdrawn_while_it_is_pending_under_a_name_that_no_update_asks_for() {
+        for (asked, done, expected) in [
+            ("", "", None),
+            ("drain-b", "drain-b", None),
+            ("uncordon-a", "drain-b", None),
+            ("drain-b", "uncordon-a", Some("drain-b/withdrawn")),
+            ("drain-b", "", Some("drain-b/withdrawn")),
+            ("drain-b/withdrawn", "drain-b", Some("drain-b/withdrawn")),
+            ("drain-b/withdrawn", "drain-b/withdrawn", None),
+        ] {
+            let drain = view(&[(keys::DESIRED_DRAIN, asked), (keys::LAST_APPLIED_DRAIN, done)]).drain();
+            let text = drain.withdrawal().map(|request| request.text());
+            assert_eq!(text.as_deref(), expected, "{asked} {done}");
         }
     }
 

@@ -111,7 +111,9 @@ impl AgentReport {
         }
         texts.extend(self.decision.trouble.as_mut().map(|trouble| &mut trouble.reason));
         texts.extend(self.decision.drain.as_mut().map(|request| match request {
-            DrainRequest::Drain { config, .. } | DrainRequest::Uncordon { request: config } => config,
+            DrainRequest::Drain { config: text, .. }
+            | DrainRequest::Uncordon { request: text }
+            | DrainRequest::Withdraw { request: text } => text,
         }));
         texts.extend(match &mut self.decision.next {
             Next::GiveUp { reason } => vec![reason],

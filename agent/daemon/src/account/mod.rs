@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use ostler_core::drift::policy::MAX_ANNOTATION;
 use ostler_core::node::{ConfigRef, Phase};
+use ostler_core::protocol::Rules;
 use ostler_core::verdict::AgentReport;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,9 @@ pub struct Account {
     /// What the cluster says is to be done about drift.
     #[serde(default)]
     pub drift_policy: Option<String>,
+    /// The rules that it plans by; none until it knows them, or where they are too long to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Rules>,
     /// The agent's part of the verdict; none until its first decision.
     #[serde(default)]
     pub report: Option<AgentReport>,
@@ -126,6 +130,9 @@ impl Account {
         }
         for text in self.report.iter_mut().flat_map(AgentReport::texts) {
             shorten(text, MAX_TEXT);
+        }
+        if serde_json::to_vec(&self).is_ok_and(|document| document.len() > MAX_DOCUMENT) {
+            self.rules = None;
         }
         self
     }

@@ -37,6 +37,7 @@ pub fn account() -> Account {
         irreconcilable: 0,
         base_kept: false,
         drift_policy: None,
+        rules: None,
         report: Some(report()),
     }
 }
@@ -234,6 +235,7 @@ fn texts_beyond_their_limits_are_cut_and_the_document_stays_below_its_own() {
             },
             ..report()
         }),
+        rules: Some(Rules { policy: Some(json!(long)), ..Rules::default() }),
         drift_policy: Some(long),
         ..account()
     };

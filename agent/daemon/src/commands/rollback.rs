@@ -19,10 +19,19 @@ use crate::course::Course;
 use crate::input;
 use crate::show::{self, CourseDocument};
 
-/// The agent that runs on the machine, as far as it matters here.
+/// What an agent that runs says of itself, as far as it matters here.
+#[derive(Debug, Default)]
+pub struct RunningAgent {
+    /// What it is to reach.
+    pub desired: Option<String>,
+    /// By which rules it plans, where it tells.
+    pub rules: Option<Rules>,
+}
+
+/// The agent of the machine.
 pub trait Agent {
-    /// What it is to reach; nothing where none runs.
-    fn desired(&self) -> Option<Option<String>>;
+    /// What it says of itself; nothing where none runs.
+    fn running(&self) -> Option<RunningAgent>;
     /// Asks it to look at the machine.
     fn wake(&self);
 }
@@ -41,9 +50,9 @@ impl LocalAgent {
 }
 
 impl Agent for LocalAgent {
-    fn desired(&self) -> Option<Option<String>> {
+    fn running(&self) -> Option<RunningAgent> {
         let account = account::client::ask(&self.socket).ok().flatten()?;
-        Some(account.desired.map(|desired| desired.config))
+        Some(RunningAgent { desired: account.desired.map(|desired| desired.config), rules: account.rules })
     }
 
     /// One that does not hear it finds the hold when it looks next.
@@ -64,7 +73,7 @@ pub fn rollback<A: Asks>(
     let outcome = if options.release {
         release(&mut asks, console)
     } else {
-        go_back(rules, &mut asks, options.consent, agent.desired(), console)
+        go_back(rules, &mut asks, options.consent, agent.running(), console)
     };
     agent.wake();
     outcome
@@ -82,16 +91,20 @@ fn release(asks: &mut impl Asks, console: &mut Console<'_>) -> Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// With an agent, which names the configuration that it is to reach, the rollback is its to make.
+/// With an agent, which names the configuration that it is to reach, the rollback is its to make, and what is shown is
+/// planned by its rules.
 fn go_back(
     rules: Rules,
     asks: &mut impl Asks,
     consent: ConsentOptions,
-    agent: Option<Option<String>>,
+    agent: Option<RunningAgent>,
     console: &mut Console<'_>,
 ) -> Result<Outcome> {
-    let hold = Some(Request::HoldRollback { desired: agent.clone().flatten() });
-    let act = |request| Some(request).filter(|_| agent.is_none());
+    let alone = agent.is_none();
+    let RunningAgent { desired, rules: of_agent } = agent.unwrap_or_default();
+    let rules = of_agent.unwrap_or(rules);
+    let hold = Some(Request::HoldRollback { desired });
+    let act = |request| Some(request).filter(|_| alone);
     let observation = match look(asks, console)? {
         Ok(Observation { awaiting: Some(config), .. }) => {
             let requests = Requests { check: Request::Observe, act: act(Request::Withdraw), hold };

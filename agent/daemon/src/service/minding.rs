@@ -8,6 +8,7 @@ use crate::duty::{Circumstances, State, Word};
 impl Worker {
     /// Shows the duties what is known now.
     pub(super) fn show(&self) {
+        self.teller.rules(&self.known.rules);
         if self.duties.is_empty() {
             return;
         }

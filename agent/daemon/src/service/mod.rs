@@ -272,6 +272,7 @@ fn blank_account(node: &str) -> Account {
         irreconcilable: 0,
         base_kept: false,
         drift_policy: None,
+        rules: None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ostler_core::node::transition::{Stand, transitions};
 use ostler_core::node::{ConfigRef, Decision, Next, Notice, Situation, Wait};
 use ostler_core::os::state::OsState;
+use ostler_core::protocol::Rules;
 use ostler_core::rollback::RELEASE;
 use ostler_core::status::Status;
 use ostler_core::transaction::{OwedRestart, Progress};
@@ -235,6 +236,17 @@ impl Teller {
         self.account.send_if_modified(|account| {
             let news = account.drift_policy.as_deref() != policy;
             account.drift_policy = policy.map(str::to_owned);
+            news
+        });
+    }
+
+    /// The rules that changes are planned by.
+    pub fn rules(&self, rules: &Rules) {
+        self.account.send_if_modified(|account| {
+            let news = account.rules.as_ref() != Some(rules);
+            if news {
+                account.rules = Some(rules.clone());
+            }
             news
         });
     }

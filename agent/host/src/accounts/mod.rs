@@ -14,6 +14,7 @@ use std::io::{self, ErrorKind};
 
 use nix::unistd;
 use ostler_core::step::OwnerRef;
+use serde::{Deserialize, Serialize};
 
 pub use error::{AccountsError, UnknownOwner};
 pub use lock::PasswordLock;
@@ -49,6 +50,21 @@ pub struct Accounts {
     alone: bool,
 }
 
+/// Numbers of users and groups as they were at one moment, to be kept for later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownOwners {
+    /// Each user with its first group.
+    pub users: BTreeMap<String, (u32, u32)>,
+    pub groups: BTreeMap<String, u32>,
+}
+
+impl KnownOwners {
+    pub fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.groups.is_empty()
+    }
+}
+
 const ROOT: &str = "root";
 
 impl Accounts {
@@ -67,6 +83,21 @@ impl Accounts {
             }
         }
         Ok(Self { users, groups, live, alone: false })
+    }
+
+    /// Nobody but these, of a machine whose files cannot be read.
+    pub fn only(owners: &KnownOwners) -> Self {
+        Self { users: BTreeMap::new(), groups: BTreeMap::new(), live: false, alone: false }.knowing(owners)
+    }
+
+    /// The same accounts with these numbers, whatever the files say by now.
+    pub fn knowing(mut self, owners: &KnownOwners) -> Self {
+        for (name, &(uid, gid)) in &owners.users {
+            let home = self.users.remove(name).map(|user| user.home).unwrap_or_default();
+            self.users.insert(name.clone(), User { uid, gid, home });
+        }
+        self.groups.extend(owners.groups.clone());
+        self
     }
 
     /// The same accounts for somebody who is not root: whoever exists, everything will belong to the one who asks, whom

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use ostler_core::secret::Secret;
 
 pub use self::error::{BatchError, Operation, Refusal};
-pub use self::temporary::{sweep, sweep_possible, unmake, unmake_possible};
+pub use self::temporary::{sweep, sweep_possible, unmake, unmake_marked, unmake_possible};
 pub(crate) use self::{directories::MADE, error::Failure, temporary::remove_leftover};
 
 use self::stage::{Staged, publish, settle, stage};

@@ -7,7 +7,7 @@ use super::crowd::Crowd;
 use super::error::{BatchError, Failure, Operation, Refusal, refused};
 use super::temporary::{Tag, leftover};
 use super::{Batch, Forecast, Link, Write, names, obstacles, space};
-use crate::disk::{Disk, Kind, RootPath, Stat};
+use crate::disk::{Disk, Kind, RootPath, Stat, is_unreadable};
 
 /// What is left to do for a batch on this disk.
 #[derive(Debug)]
@@ -151,8 +151,8 @@ impl<'b> Work<'b> {
         let standing = look(disk, target.path())?;
         let same = match (target, standing) {
             (_, None) => false,
-            (Target::File(write), Some(stat)) => same(disk, write, stat)?,
-            (Target::Link(link), Some(stat)) => same_link(disk, link, stat)?,
+            (Target::File(write), Some(stat)) => agrees(same(disk, write, stat), &write.path)?,
+            (Target::Link(link), Some(stat)) => agrees(same_link(disk, link, stat), &link.path)?,
         };
         if same {
             self.unchanged += 1;
@@ -181,8 +181,16 @@ fn look(disk: &impl Disk, path: &RootPath) -> Result<Option<Stat>, BatchError> {
     }
 }
 
+/// What cannot be read is not what it should be, and is replaced like anything else that differs.
+fn agrees(compared: io::Result<bool>, path: &RootPath) -> Result<bool, BatchError> {
+    match compared {
+        Err(error) if is_unreadable(&error) => Ok(false),
+        compared => compared.map_err(Failure::of(Operation::Inspect, path)).map_err(Failure::untouched),
+    }
+}
+
 /// Whether a file is already what it should be; contents are read only when everything else agrees.
-fn same(disk: &impl Disk, write: &Write, stat: Stat) -> Result<bool, BatchError> {
+fn same(disk: &impl Disk, write: &Write, stat: Stat) -> io::Result<bool> {
     let contents = write.contents.expose();
     let length = u64::try_from(contents.len()).unwrap_or(u64::MAX);
     let wanted = write.attributes;
@@ -192,20 +200,15 @@ fn same(disk: &impl Disk, write: &Write, stat: Stat) -> Result<bool, BatchError>
     {
         return Ok(false);
     }
-    let inspected = |source| Failure::of(Operation::Inspect, &write.path)(source).untouched();
-    if write.label.is_some() && disk.label(&write.path).map_err(inspected)? != write.label {
+    if write.label.is_some() && disk.label(&write.path)? != write.label {
         return Ok(false);
     }
-    if !write.xattrs.is_empty() && disk.xattrs(&write.path).map_err(inspected)? != write.xattrs {
+    if !write.xattrs.is_empty() && disk.xattrs(&write.path)? != write.xattrs {
         return Ok(false);
     }
-    disk.holds(&write.path, contents).map_err(inspected)
+    disk.holds(&write.path, contents)
 }
 
-fn same_link(disk: &impl Disk, link: &Link, stat: Stat) -> Result<bool, BatchError> {
-    if stat.kind != Kind::Link {
-        return Ok(false);
-    }
-    let found = disk.read_link(&link.path).map_err(Failure::of(Operation::Inspect, &link.path));
-    Ok(found.map_err(Failure::untouched)? == link.target.as_str())
+fn same_link(disk: &impl Disk, link: &Link, stat: Stat) -> io::Result<bool> {
+    Ok(stat.kind == Kind::Link && disk.read_link(&link.path)? == link.target.as_str())
 }

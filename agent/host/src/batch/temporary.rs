@@ -38,6 +38,13 @@ impl<'t> Tag<'t> {
         format!("{PREFIX}{}-of-{short}", self.0)
     }
 
+    /// Whether a name is that of a marker.
+    fn marks(self, name: &str) -> bool {
+        name.strip_prefix(PREFIX)
+            .and_then(|rest| rest.strip_prefix(self.0))
+            .is_some_and(|rest| rest.starts_with("-of-"))
+    }
+
     /// Whether a name is one of this tag's; another tag that merely starts alike is told apart by the number.
     pub(super) fn owns(self, name: &str) -> bool {
         name.strip_prefix(PREFIX)
@@ -77,6 +84,26 @@ pub fn unmake_possible(disk: &impl Disk, directories: &[RootPath], tag: &str) ->
     let tag = Tag::new(tag)?;
     let still_there = |directory: &&RootPath| unmake_one(disk, directory, tag).is_err();
     Ok(directories.iter().rev().filter(still_there).map(ToString::to_string).collect())
+}
+
+/// As [`unmake_possible`], of those directories in `parents` alone whose markers say that an interrupted transaction was
+/// making them, and what is below; markers of directories that it had yet to make go too.
+pub fn unmake_marked(disk: &impl Disk, parents: &[RootPath], tag: &str) -> Result<Vec<String>, BatchError> {
+    let marks = Tag::new(tag)?;
+    let mut left = Vec::new();
+    for parent in parents {
+        let names = disk.list(parent).unwrap_or_default();
+        let inside = |name: &str| parent.join(name).ok();
+        let found: Vec<RootPath> = names.iter().filter_map(|name| inside(name.to_str()?)).collect();
+        for marker in found.iter().filter(|path| marks.marks(path.name())) {
+            let made = found.iter().find(|path| marks.marker(path) == marker.name());
+            let below = parents.iter().filter(|path| made.is_some_and(|made| path.ancestors().contains(made)));
+            let made: Vec<RootPath> = made.into_iter().chain(below).cloned().collect();
+            left.extend(unmake_possible(disk, &made, tag)?);
+            left.extend(remove_leftover(disk, marker).err().map(|failure| failure.path.to_string()));
+        }
+    }
+    Ok(left)
 }
 
 fn unmake_one(disk: &impl Disk, directory: &RootPath, tag: Tag<'_>) -> Result<(), Failure> {

@@ -13,6 +13,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::io;
 
+use nix::errno::Errno;
+
 pub use ostler_core::root_path::{PathError, RootPath};
 pub use root::{RootDisk, RootLock};
 pub use xattrs::Xattrs;
@@ -121,6 +123,12 @@ pub(crate) fn disk_errors<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     let full = |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     disk_errors(error).any(full)
+}
+
+/// Whether what stands at a path is there and cannot be read: a bad sector, or metadata that does not agree with itself.
+pub(crate) fn is_unreadable(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EIO | Errno::EBADMSG | Errno::EUCLEAN))
 }
 
 /// Operations on files below one root directory. No path leads out of it, whatever links it passes; one that passes a link

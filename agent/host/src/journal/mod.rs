@@ -25,7 +25,7 @@ pub use self::view::View;
 
 use self::record::MAX_FILE;
 use crate::batch::{Failure, MADE, Operation, remove_leftover};
-use crate::disk::{Attributes, Disk, Kind, PathError, RootPath};
+use crate::disk::{self, Attributes, Disk, Kind, PathError, RootPath};
 
 /// Where the journal is unless said otherwise.
 pub const DEFAULT_DIRECTORY: &str = "/var/lib/ostler/journal";
@@ -104,6 +104,24 @@ impl Slot {
         Self::Deployment,
     ];
 
+    /// Whether a transaction comes to an end, or can be abandoned, without what this slot holds. A disk that cannot read it
+    /// must not keep the transaction open; what a person or an earlier boot decided is waited for instead.
+    const fn can_be_missed(self) -> bool {
+        match self {
+            Self::Next | Self::Plan | Self::Progress | Self::Origin | Self::Last | Self::Deployment => true,
+            Self::Previous
+            | Self::Restart
+            | Self::Owed
+            | Self::Failed
+            | Self::Trial
+            | Self::Rejected
+            | Self::Charge
+            | Self::Hold
+            | Self::Certificates
+            | Self::Abandoned => false,
+        }
+    }
+
     /// The name that its file and its header have.
     pub const fn name(self) -> &'static str {
         match self {
@@ -134,7 +152,8 @@ pub enum Loaded<T> {
     Absent,
     /// What was last saved.
     Intact(T),
-    /// Something else, which is out of the way now: the slot holds nothing any more.
+    /// Something else, which is out of the way now: the slot holds nothing any more. Only what is
+    /// [unreadable](Damage::Unreadable) is still in its place.
     Damaged {
         /// Where it was moved.
         aside: RootPath,
@@ -257,6 +276,7 @@ impl<'d, D: Disk> Journal<'d, D> {
         match read(self.disk, slot, &path)? {
             None => Ok(Loaded::Absent),
             Some(Ok(payload)) => Ok(Loaded::Intact(payload)),
+            Some(Err(why @ Damage::Unreadable)) => Ok(Loaded::Damaged { aside: path, why }),
             Some(Err(why)) => Ok(Loaded::Damaged { aside: self.move_aside(slot.name(), &path)?, why }),
         }
     }
@@ -342,8 +362,16 @@ impl<'d, D: Disk> Journal<'d, D> {
 
 /// What a slot's file holds; `None` when there is none.
 fn read(disk: &impl Disk, slot: Slot, path: &RootPath) -> Result<Option<Checked>, JournalError> {
-    let bytes = read_file(disk, path, MAX_FILE)?;
+    let bytes = match read_file(disk, path, MAX_FILE) {
+        Err(error) if slot.can_be_missed() && is_unreadable(&error) => Some(Err(Damage::Unreadable)),
+        read => read?,
+    };
     Ok(bytes.map(|bytes| record::decode(slot, &bytes?)))
+}
+
+/// Whether a file of the journal is there and the disk cannot read it.
+fn is_unreadable(error: &JournalError) -> bool {
+    matches!(error, JournalError::Disk { operation: Operation::Read, source, .. } if disk::is_unreadable(source))
 }
 
 /// The bytes of a file of the journal; `None` when there is none.

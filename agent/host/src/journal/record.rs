@@ -50,6 +50,9 @@ pub enum Damage {
     /// Not what was written.
     #[error("its checksum does not match")]
     Checksum,
+    /// The disk does not give its bytes. Another time it may, so it stays where it is.
+    #[error("the disk cannot read it")]
+    Unreadable,
     /// Intact, but not what the slot holds.
     #[error("its payload is not what the slot holds")]
     Payload,

@@ -10,7 +10,7 @@ use super::delta::{self, Delta};
 use super::record::MAX_PAYLOAD;
 use super::{Damage, Journal, JournalError, Loaded, RECORD, name_in};
 use crate::batch::{Failure, Operation, remove_leftover};
-use crate::disk::{Disk, Kind, RootPath};
+use crate::disk::{self, Disk, Kind, RootPath};
 
 const PREFIX: &str = "text-";
 pub(super) const TEMPORARY: &str = ".text.new";
@@ -100,8 +100,11 @@ impl<D: Disk> Journal<'_, D> {
         if !is_ours(self.disk, &path)? {
             return Ok(None);
         }
-        if self.disk.holds(&path, text).map_err(Failure::of(Operation::Read, &path))? {
-            return Ok(Some(Kept::Whole));
+        match self.disk.holds(&path, text) {
+            Ok(true) => return Ok(Some(Kept::Whole)),
+            Ok(false) => {}
+            Err(error) if disk::is_unreadable(&error) => return Ok(None),
+            Err(error) => return Err(Failure::of(Operation::Read, &path)(error).into()),
         }
         let Some(file) = read_delta(self.disk, &path)? else { return Ok(None) };
         let Some(delta) = Delta::decode(&file) else { return Ok(None) };
@@ -113,6 +116,7 @@ impl<D: Disk> Journal<'_, D> {
     /// A text that was kept. Anything else in its place that can be moved is moved aside.
     pub fn text(&self, id: &TextId) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
         match look(self.disk, &self.directory, id)? {
+            unreadable @ Loaded::Damaged { why: Damage::Unreadable, .. } => Ok(unreadable),
             Loaded::Damaged { aside, why } => {
                 let aside = self.move_aside("text", &aside)?;
                 Ok(Loaded::Damaged { aside, why })
@@ -164,15 +168,27 @@ pub(super) fn look(
     id: &TextId,
 ) -> Result<Loaded<Secret<Vec<u8>>>, JournalError> {
     let path = id.file(directory)?;
-    let Some(read) = super::read_file(disk, &path, MAX_PAYLOAD as u64)? else { return Ok(Loaded::Absent) };
-    let text = match read {
-        Ok(text) if TextId::of(&text) == *id => Ok(text),
-        Ok(file) => made(disk, directory, &file)?.filter(|text| TextId::of(text) == *id).ok_or(Damage::Checksum),
-        Err(why) => Err(why),
-    };
-    Ok(match text {
-        Ok(text) => Loaded::Intact(Secret::new(text)),
-        Err(why) => Loaded::Damaged { aside: path, why },
+    Ok(match read_text(disk, directory, id, &path) {
+        Err(error) if super::is_unreadable(&error) => Loaded::Damaged { aside: path, why: Damage::Unreadable },
+        read => match read? {
+            None => Loaded::Absent,
+            Some(Ok(text)) => Loaded::Intact(Secret::new(text)),
+            Some(Err(why)) => Loaded::Damaged { aside: path, why },
+        },
+    })
+}
+
+/// The bytes of a text; `None` when there is none.
+fn read_text(
+    disk: &impl Disk,
+    directory: &RootPath,
+    id: &TextId,
+    path: &RootPath,
+) -> Result<Option<Result<Vec<u8>, Damage>>, JournalError> {
+    let is_it = |text: &Vec<u8>| TextId::of(text) == *id;
+    Ok(match super::read_file(disk, path, MAX_PAYLOAD as u64)? {
+        Some(Ok(file)) if !is_it(&file) => Some(made(disk, directory, &file)?.filter(is_it).ok_or(Damage::Checksum)),
+        read => read,
     })
 }
 

@@ -69,7 +69,7 @@ impl<D: Disk> Machine<'_, D> {
         for path in origin.iter().flat_map(|origin| self.unrecorded(&origin.recorded)) {
             attempt.left.entry(path).or_default();
         }
-        let leftovers = self.sweep_possible(origin.as_ref(), next.as_ref());
+        let leftovers = self.sweep_possible(found.as_ref(), origin.as_ref(), next.as_ref());
         let current = observe::current(self.disk).ok();
         let origin = origin.map(|origin| origin.recorded).or_else(|| current.clone());
         let next = next.or(current);
@@ -161,14 +161,25 @@ impl<D: Disk> Machine<'_, D> {
         old.difference(&recorded).map(|path| path.as_str().to_owned()).collect()
     }
 
-    /// Removes temporaries where either end may have some; gives those that stay.
-    fn sweep_possible(&self, origin: Option<&Origin>, next: Option<&Recorded>) -> Vec<String> {
+    /// Removes temporaries where either end may have some, and directories that were being made; gives those that stay. An
+    /// empty directory that was made whole cannot be told from one that was there, where the origin is lost.
+    fn sweep_possible(
+        &self,
+        found: Option<&Interrupted>,
+        origin: Option<&Origin>,
+        next: Option<&Recorded>,
+    ) -> Vec<String> {
         let mut directories: BTreeSet<RootPath> =
             origin.into_iter().flat_map(|origin| origin.directories.clone()).collect();
         let managed = next.map(|next| left::managed(&next.config)).unwrap_or_default();
         directories.extend(managed.iter().flat_map(RootPath::ancestors));
+        let steps = found.into_iter().flat_map(|found| found.open.steps.iter().chain(&found.open.undo));
+        directories.extend(steps.filter_map(place::of_step).flat_map(|path| path.ancestors()));
         directories.extend(self.wants());
-        batch::sweep_possible(self.disk, &Vec::from_iter(directories), TAG).unwrap_or_default()
+        let directories = Vec::from_iter(directories);
+        let mut left = batch::unmake_marked(self.disk, &directories, TAG).unwrap_or_default();
+        left.extend(batch::sweep_possible(self.disk, &directories, TAG).unwrap_or_default());
+        left
     }
 
     /// What stands as the new configuration says at paths that the change writes, where nothing is known of what was

@@ -25,6 +25,7 @@ mod observe;
 mod origin;
 mod os;
 mod owed;
+mod owners;
 mod place;
 mod prepare;
 mod progress;

@@ -9,6 +9,7 @@ use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
 use serde::{Deserialize, Serialize};
 
+use crate::accounts::KnownOwners;
 use crate::disk::{Attributes, RootPath};
 use crate::journal::TextId;
 use crate::originals::Standing;
@@ -22,6 +23,8 @@ pub(super) struct Origin {
     pub(super) displaced: BTreeMap<RootPath, Option<Standing>>,
     /// Hashes of passwords that the configuration does not have.
     pub(super) passwords: Vec<Kept>,
+    /// Owners by the accounts before the change, which may rewrite those.
+    pub(super) owners: KnownOwners,
     /// Directories that were not there, outermost first.
     pub(super) made: Vec<RootPath>,
     /// Directories in which an interrupted way may leave temporaries.
@@ -44,6 +47,8 @@ struct Record {
     config: String,
     displaced: Vec<Displaced>,
     passwords: Vec<KeptRecord>,
+    #[serde(default, skip_serializing_if = "KnownOwners::is_empty")]
+    owners: KnownOwners,
     made: Vec<String>,
     directories: Vec<String>,
 }
@@ -116,6 +121,7 @@ impl Stored {
             recorded: super::observe::recorded(text.into_exposed()).ok()?,
             displaced: displaced.collect::<Option<_>>()?,
             passwords: passwords.collect(),
+            owners: record.owners,
             made: paths(record.made)?,
             directories: paths(record.directories)?,
         })
@@ -135,6 +141,7 @@ impl Origin {
             config: config.as_str().to_owned(),
             displaced: self.displaced.iter().map(displaced).collect(),
             passwords: self.passwords.iter().map(KeptRecord::of).collect(),
+            owners: self.owners.clone(),
             made: texts(&self.made),
             directories: texts(&self.directories),
         };

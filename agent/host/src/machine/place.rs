@@ -1,5 +1,7 @@
 //! Where things are on a machine: the paths that the agent and the machine-config-daemon agree on.
 
+use ostler_core::step::Step;
+
 use crate::disk::{PathError, RootPath};
 
 /// The configuration the machine is in.
@@ -62,6 +64,33 @@ pub(crate) fn dropin(unit: &str, name: &str) -> Result<RootPath, PathError> {
 /// The root directory of a deployment.
 pub(crate) fn deployment(stateroot: &str, checksum: &str, serial: u32) -> Result<RootPath, PathError> {
     RootPath::new(format!("/sysroot/ostree/deploy/{stateroot}/deploy/{checksum}.{serial}"))
+}
+
+/// What a step writes, removes or refers to; `None` where that is no file of the configuration.
+pub(crate) fn of_step(step: &Step) -> Option<RootPath> {
+    match step {
+        Step::WriteFile { path, .. } | Step::RemoveFile { path } => RootPath::new(path.as_str()).ok(),
+        Step::WriteUnit { unit: name, .. }
+        | Step::RemoveUnit { unit: name }
+        | Step::MaskUnit { unit: name }
+        | Step::UnmaskUnit { unit: name }
+        | Step::EnableUnit { unit: name }
+        | Step::DisableUnit { unit: name }
+        | Step::PresetUnit { unit: name } => unit(name).ok(),
+        Step::WriteDropin { unit, dropin: name, .. } | Step::RemoveDropin { unit, dropin: name } => {
+            dropin(unit, name).ok()
+        }
+        Step::SetSshKeys { user, .. } => keys(user).ok().map(|(_, keys)| keys),
+        Step::RecordConfig { .. } => RootPath::new(CURRENT_CONFIG).ok(),
+        Step::StageOs(_)
+        | Step::Drain
+        | Step::SetPassword { .. }
+        | Step::LockPassword { .. }
+        | Step::DaemonReload
+        | Step::ReloadService { .. }
+        | Step::RestartService { .. }
+        | Step::Reboot => None,
+    }
 }
 
 /// Directories that lead to a user's keys, outermost first, and the keys.

@@ -12,14 +12,14 @@ use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Finished, Phase, Purpose};
 
-use super::draft::{Action, Actions, Draft};
+use super::draft::{Action, Draft};
 use super::forward::{Drafting, MASK};
 use super::origin::{Kept, Origin};
 use super::place;
 use super::wanted::Wanted;
-use super::{Machine, back, labels, left, log, progress, record};
-use crate::accounts::Accounts;
-use crate::batch::{self, BatchError};
+use super::{Machine, labels, left, log, progress, record};
+use crate::accounts::{Accounts, KnownOwners};
+use crate::batch;
 use crate::disk::{Disk, Obstacle, RootPath};
 use crate::journal::{Loaded, Slot};
 use crate::originals::{self, NoPackages, PackageDatabase, PackageOwners, Standing};
@@ -60,6 +60,7 @@ pub struct Way {
 struct Previous {
     displaced: BTreeMap<RootPath, Option<Standing>>,
     made: Vec<RootPath>,
+    owners: KnownOwners,
 }
 
 impl Way {
@@ -77,11 +78,12 @@ impl<D: Disk> Machine<'_, D> {
             left::add_missing(steps.to_mut(), repairs.clone());
         }
         let journey = &Journey { steps: &steps, ..*journey };
-        let accounts = self.accounts()?;
+        let (saved, previous) = (self.saved_origin(journey)?, self.before(journey)?);
+        let accounts =
+            self.accounts_of(journey, saved.as_ref().map(|origin| &origin.owners))?.knowing(&previous.owners);
         let labels = labels::load(self.disk)?;
         let written = journey.steps.iter().chain(&repairs);
         let wanted = Wanted::new(&journey.target.config, &accounts, labels.as_ref()).with_files_of(written);
-        let (saved, previous) = (self.saved_origin(journey)?, self.before(journey)?);
         let (os, mut notes) = self.os_change(journey)?;
         let mut draft = match (journey.direction, &saved) {
             (Direction::Back, Some(origin)) => self.back(journey, origin, &repairs, &wanted)?,
@@ -120,42 +122,6 @@ impl<D: Disk> Machine<'_, D> {
             _ => {}
         }
         Ok(way)
-    }
-
-    /// The way back. In another operating system than the old one nothing is written: its `/etc` is merged by the restart.
-    fn back(
-        &self,
-        journey: &Journey<'_>,
-        origin: &Origin,
-        repairs: &[Step],
-        wanted: &Wanted<'_>,
-    ) -> Result<Draft, Trouble> {
-        if self.writes_after_restart(journey) {
-            return Ok(Draft::default());
-        }
-        let mut draft = back::draft(self.disk, journey, origin, wanted)?;
-        self.repair_back(&mut draft, repairs, wanted)?;
-        Ok(draft)
-    }
-
-    /// Takes out what cannot be written now: for a repair, which does what it can, and before a restart that makes room.
-    fn pass_over_blocked(&self, draft: &mut Draft, journey: &Journey<'_>, changes_os: bool) -> Result<(), Trouble> {
-        if changes_os && self.restarted(journey) == Restarted::Nothing {
-            self.defer_to_restart(draft)?;
-        }
-        if journey.purpose != Purpose::Repair {
-            return Ok(());
-        }
-        let alone = |(path, action): (&RootPath, &Action)| {
-            let mut one = Actions::default();
-            one.replace(path.clone(), action.clone());
-            let forecast = batch::forecast(self.disk, &one.batch(&draft.directories), TAG);
-            matches!(forecast, Err(BatchError::Refused { .. })).then(|| path.clone())
-        };
-        let blocked: Vec<RootPath> = draft.write.iter().filter_map(alone).collect();
-        blocked.iter().for_each(|path| draft.write.forget(path));
-        draft.left_behind.extend(blocked);
-        Ok(())
     }
 
     /// What has restarted since the transaction began.
@@ -227,7 +193,8 @@ impl<D: Disk> Machine<'_, D> {
         match (journey.purpose, journey.direction) {
             (Purpose::Rollback, Direction::Forward) => {
                 let origin = self.origin(Slot::Previous)?;
-                let mut before = origin.map(|Origin { displaced, made, .. }| Previous { displaced, made });
+                let mut before =
+                    origin.map(|Origin { displaced, made, owners, .. }| Previous { displaced, made, owners });
                 if let Some(before) = &mut before {
                     // The cluster may have handed out others since, and would not be trusted with what was.
                     before.displaced.retain(|path, _| !certificates::is_delivered(path.as_str()));
@@ -373,6 +340,7 @@ impl<D: Disk> Machine<'_, D> {
             recorded: journey.leaving.clone(),
             displaced: self.displaced(&touched, &self.known(journey)?)?,
             passwords: self.passwords(way)?,
+            owners: self.owners(journey, &way.accounts)?,
             made: forecast.directories,
             directories: directories.into_iter().collect(),
         })

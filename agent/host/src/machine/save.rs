@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::prepare::Way;
 use super::{Machine, progress};
 use crate::disk::{Disk, RootPath};
-use crate::journal::{Loaded, Slot, TextId};
+use crate::journal::{Damage, Loaded, Slot, TextId};
 use crate::transaction::{Entry, Trouble};
 
 /// More failures than these say nothing more.
@@ -76,6 +76,11 @@ impl<D: Disk> Machine<'_, D> {
     /// read, all stay.
     fn sweep(&self, spared: Option<TextId>) -> Result<(), Trouble> {
         let mut named = Vec::from_iter(spared);
+        for slot in [Slot::Origin, Slot::Next] {
+            if matches!(self.journal.load(slot)?, Loaded::Damaged { why: Damage::Unreadable, .. }) {
+                return Ok(());
+            }
+        }
         for slot in [Slot::Origin, Slot::Previous] {
             named.extend(self.stored_origin(slot)?.map(|stored| stored.config));
         }

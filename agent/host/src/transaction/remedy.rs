@@ -69,10 +69,13 @@ impl Trouble {
 
     /// The same for what the disk itself says is wrong.
     fn disk_remedy(&self) -> Option<&'static str> {
+        let link = disk_errors(self).any(ForeignLink::is);
         if self.is_unsettled() {
-            return None;
+            return link.then_some(
+                "remove the link, or give it to root, then run \"ostler recover\"; if that cannot be done, \"ostler abandon\"",
+            );
         }
-        if disk_errors(self).any(ForeignLink::is) {
+        if link {
             return Some("remove the link, or give it to root; then try again");
         }
         let full = is_full(self) || matches!(self, Self::Batch(BatchError::Space { .. } | BatchError::Files { .. }));

@@ -246,6 +246,25 @@ fn events() -> Vec<Event> {
 }
 
 #[test]
+fn a_drain_that_is_withdrawn_where_a_person_had_cordoned_leaves_the_controller_nothing_to_do() {
+    use Event::{AgentActs, AgentLooks, ControllerAcknowledges, ControllerActs, ControllerBegins, Desire, DrainFails};
+    let asked = [Desire("b"), AgentLooks, AgentActs];
+    let withdrawn = [Desire("a"), AgentLooks, AgentActs];
+    let failed = [ControllerBegins, ControllerActs, DrainFails];
+    let ended = [ControllerBegins, ControllerActs, ControllerAcknowledges];
+    for before in ["uncordon-a", ""] {
+        for (name, meanwhile) in [("not begun", &[][..]), ("failed", &failed), ("ended", &ended)] {
+            let mut world = World::start(true, before);
+            for event in asked.iter().chain(meanwhile).chain(&withdrawn) {
+                world = world.after(*event).unwrap_or_else(|| panic!("{before} {name}: {event:?}"));
+            }
+            assert_eq!(world.after(ControllerBegins), None, "{before} {name}: {world:?}");
+            world.check();
+        }
+    }
+}
+
+#[test]
 fn whatever_happens_in_whatever_order_the_node_ends_done_and_schedulable_unless_a_person_cordoned_it() {
     let events = events();
     let starts =

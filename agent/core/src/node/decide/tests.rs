@@ -291,12 +291,26 @@ fn a_cordon_of_somebody_elses_survives() {
     assert!(cordoned(&Case::to("b").ready(true).cordoned()));
     assert!(!cordoned(&Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned()));
     let before = |case: Case| case.annotated(keys::CORDONED_BEFORE, "true");
+    let refused = |case: Case| case.outlook(Outlook::Refused(trouble()));
     assert!(cordoned(&before(Case::to("c").ready(true).drain("drain-b", "drain-b").cordoned())));
     assert!(!cordoned(&before(Case::to("c").ready(true).drain("drain-b", "drain-b"))));
     check(vec![
         (Case::to("a").cordoned(), "Wait(Settled) Settled"),
         (before(Case::to("a").drain("drain-a", "drain-a").cordoned()), "Wait(Settled) Settled"),
         (before(Case::to("").drain("drain-a", "drain-a").cordoned()), "Wait(Target) Settled"),
+        (
+            before(Case::to("a").drain("drain-b", "uncordon-a").cordoned()),
+            "Wait(Settled) Settled ask drain-b/withdrawn",
+        ),
+        (
+            before(refused(Case::to("c").drain("drain-b", "uncordon-a").cordoned())),
+            "Wait(Help) Refused ask drain-b/withdrawn Unreconcilable",
+        ),
+        (before(Case::to("a").drain("drain-b/withdrawn", "drain-b/withdrawn").cordoned()), "Wait(Settled) Settled"),
+        (
+            before(Case::to("b").ready(true).drain("drain-b/withdrawn", "drain-b/withdrawn").cordoned()),
+            "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b",
+        ),
         (
             Case::to("a").drain("drain-a", "drain-a").cordoned(),
             "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",

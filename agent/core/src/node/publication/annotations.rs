@@ -106,11 +106,14 @@ fn drain(situation: &Situation, view: &NodeView, wanted: &mut BTreeMap<&'static 
     let drains = view.drain().asks_to_drain();
     let mark = match &new {
         Some((DrainRequest::Drain { cordoned: true, .. }, _)) => Some(Wanted::text(MARKED)),
-        Some(_) => Some(Wanted::Absent),
-        None => (!drains || !view.cordoned).then_some(Wanted::Absent),
+        Some((DrainRequest::Drain { cordoned: false, .. } | DrainRequest::Uncordon { .. }, _)) => Some(Wanted::Absent),
+        Some((DrainRequest::Withdraw { .. }, _)) | None => (!drains || !view.cordoned).then_some(Wanted::Absent),
     };
     wanted.extend(mark.map(|mark| (keys::CORDONED_BEFORE, mark)));
     wanted.extend(new.map(|(_, text)| (keys::DESIRED_DRAIN, Wanted::Text(text))));
+    if let Some(withdrawn @ DrainRequest::Withdraw { .. }) = &situation.drain {
+        wanted.insert(keys::LAST_APPLIED_DRAIN, Wanted::Text(withdrawn.text()));
+    }
 }
 
 /// What was not delivered yet is not spoken of: what was said before stays.

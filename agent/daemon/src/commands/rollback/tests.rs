@@ -20,7 +20,7 @@ fn run(scene: Scene, consent: ConsentOptions, replies: Vec<Reply>) -> (Played, S
 
 /// Beside an agent that is to reach something, or nothing.
 fn run_beside(
-    agent: Option<Option<String>>,
+    agent: Option<RunningAgent>,
     scene: Scene,
     consent: ConsentOptions,
     replies: Vec<Reply>,
@@ -150,7 +150,7 @@ fn a_change_that_waits_for_its_restart_is_taken_back() {
 
 #[test]
 fn beside_an_agent_the_rollback_is_recorded_and_left_to_it() {
-    let agent = || Some(Some("rendered-worker-3".to_owned()));
+    let agent = || Some(RunningAgent { desired: Some("rendered-worker-3".to_owned()), rules: None });
     let hold_for = Request::HoldRollback { desired: Some("rendered-worker-3".to_owned()) };
     let planned = || vec![before(Some(one_file("rendered-worker-1", "x"))), checked(), held()];
     let (played, asks) = run_beside(agent(), SCRIPT, YES, planned());
@@ -167,6 +167,19 @@ fn beside_an_agent_the_rollback_is_recorded_and_left_to_it() {
     assert_eq!((played.outcome, &asks.asked[..]), (Outcome::Success, &[Request::Observe, hold_for][..]));
     let (played, asks) = run_beside(agent(), SCRIPT, DRY, planned());
     assert_eq!((played.outcome, asks.asked.len()), (Outcome::Success, 2), "a dry run holds nothing");
+}
+
+#[test]
+fn beside_an_agent_the_plan_that_is_shown_is_made_by_its_rules() {
+    let policy = json!({"files": [{"path": "/etc/containers/policy.json", "actions": [{"type": "Drain"}]}]});
+    let rules = Rules { policy: Some(policy), ..Rules::default() };
+    let agent = Some(RunningAgent { desired: None, rules: Some(rules.clone()) });
+    let planned = || vec![before(Some(one_file("rendered-worker-1", "x"))), checked()];
+    let (played, asks) = run_beside(agent, SCRIPT, DRY, planned());
+    assert!(played.stdout.contains("a policy asks for it"), "{}", played.stdout);
+    assert_eq!(asks.asked.last(), Some(&Request::Rollback { check: true, rules }));
+    let (played, _) = run_beside(Some(RunningAgent::default()), SCRIPT, DRY, planned());
+    assert!(!played.stdout.contains("a policy asks for it"), "{}", played.stdout);
 }
 
 #[test]

@@ -6,14 +6,17 @@
 
 use std::collections::BTreeSet;
 
+use ostler_core::os::boot_mark::Restarted;
 use ostler_core::os::state::Installed;
+use ostler_core::transaction::Purpose;
 
-use super::super::draft::{Action, Draft};
-use super::super::prepare::{MOST_DISPLACED, Way};
+use super::super::draft::{Action, Actions, Draft};
+use super::super::prepare::{MOST_DISPLACED, TAG, Way};
 use super::super::{Machine, place};
+use crate::batch::{self, BatchError};
 use crate::disk::{Disk, Kind, RootPath};
 use crate::originals::{self, Standing};
-use crate::transaction::Trouble;
+use crate::transaction::{Journey, Trouble};
 
 const ETC: &str = "/etc";
 /// Directories are not nested deeper than this in any image.
@@ -32,7 +35,7 @@ impl<D: Disk> Machine<'_, D> {
 
     /// Takes out of a draft what only the restart makes room for: where the booted image has a directory of its own that
     /// nobody changed, and the next one may have none.
-    pub(in super::super) fn defer_to_restart(&self, draft: &mut Draft) -> Result<(), Trouble> {
+    fn defer_to_restart(&self, draft: &mut Draft) -> Result<(), Trouble> {
         let mut deferred = Vec::new();
         for (path, action) in draft.write.iter() {
             let is_directory = || Ok::<_, Trouble>(self.kind(path)? == Some(Kind::Directory));
@@ -41,6 +44,31 @@ impl<D: Disk> Machine<'_, D> {
             }
         }
         deferred.iter().for_each(|path| draft.write.forget(path));
+        Ok(())
+    }
+
+    /// Takes out what cannot be written now: for a repair, which does what it can, and before a restart that makes room.
+    pub(in super::super) fn pass_over_blocked(
+        &self,
+        draft: &mut Draft,
+        journey: &Journey<'_>,
+        changes_os: bool,
+    ) -> Result<(), Trouble> {
+        if changes_os && self.restarted(journey) == Restarted::Nothing {
+            self.defer_to_restart(draft)?;
+        }
+        if journey.purpose != Purpose::Repair {
+            return Ok(());
+        }
+        let alone = |(path, action): (&RootPath, &Action)| {
+            let mut one = Actions::default();
+            one.replace(path.clone(), action.clone());
+            let forecast = batch::forecast(self.disk, &one.batch(&draft.directories), TAG);
+            matches!(forecast, Err(BatchError::Refused { .. })).then(|| path.clone())
+        };
+        let blocked: Vec<RootPath> = draft.write.iter().filter_map(alone).collect();
+        blocked.iter().for_each(|path| draft.write.forget(path));
+        draft.left_behind.extend(blocked);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ use ostler_core::transaction::{Direction, Ending, Finished};
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Action, Draft};
+use super::origin::Origin;
 use super::wanted::Wanted;
 use super::{Machine, back, charge, drift};
 use crate::disk::Disk;
@@ -63,8 +64,24 @@ impl<D: Disk> Machine<'_, D> {
         drift::repair_steps(config, &differs)
     }
 
+    /// The way back. In another operating system than the old one nothing is written: its `/etc` is merged by the restart.
+    pub(super) fn back(
+        &self,
+        journey: &Journey<'_>,
+        origin: &Origin,
+        repairs: &[Step],
+        wanted: &Wanted<'_>,
+    ) -> Result<Draft, Trouble> {
+        if self.writes_after_restart(journey) {
+            return Ok(Draft::default());
+        }
+        let mut draft = back::draft(self.disk, journey, origin, wanted)?;
+        self.repair_back(&mut draft, repairs, wanted)?;
+        Ok(draft)
+    }
+
     /// Adds repairs to the way back. It has to end, so each of their paths is put right only if that is possible.
-    pub(super) fn repair_back(&self, draft: &mut Draft, repairs: &[Step], wanted: &Wanted<'_>) -> Result<(), Trouble> {
+    fn repair_back(&self, draft: &mut Draft, repairs: &[Step], wanted: &Wanted<'_>) -> Result<(), Trouble> {
         let mut own = Draft::default();
         back::draft_steps(&mut own, self.disk, repairs, wanted)?;
         let touched: BTreeSet<_> = draft.write.paths().cloned().collect();
@@ -82,7 +99,7 @@ impl<D: Disk> Machine<'_, D> {
 
     /// Whether a way back waits for the old operating system before it writes anything: what stands in the new one's `/etc`
     /// is merged by the restart, and may be in the way of what the old configuration has there.
-    pub(super) fn writes_after_restart(&self, journey: &Journey<'_>) -> bool {
+    fn writes_after_restart(&self, journey: &Journey<'_>) -> bool {
         let (Some(change), Some(host)) = (journey.os, self.surroundings.os.as_deref()) else { return false };
         if journey.direction == Direction::Forward || self.restarted(journey) == Restarted::Nothing {
             return false;

@@ -16,6 +16,7 @@ mod owed;
 mod proof;
 mod record;
 mod results;
+mod undo;
 mod xattrs;
 
 use std::collections::BTreeMap;

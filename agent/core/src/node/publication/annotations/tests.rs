@@ -115,6 +115,8 @@ fn the_record_wins_on_the_way_too_and_a_desired_image_waits_for_the_end() {
 fn a_drain_is_asked_for_once_and_who_cordoned_is_told_only_then() {
     let ask = |cordoned| Some(DrainRequest::Drain { config: "b".into(), cordoned });
     let uncordon = || Some(DrainRequest::Uncordon { request: "uncordon-b".into() });
+    let withdraw = || Some(DrainRequest::Withdraw { request: "drain-b/withdrawn".into() });
+    let withdrawn = ["desiredDrain=drain-b/withdrawn", "lastAppliedDrain=drain-b/withdrawn"];
     let (mark, asked) = ((keys::CORDONED_BEFORE, "true"), (keys::DESIRED_DRAIN, "drain-b"));
     let drained = (keys::LAST_APPLIED_DRAIN, "drain-b");
     for (request, pairs, expected) in [
@@ -128,6 +130,8 @@ fn a_drain_is_asked_for_once_and_who_cordoned_is_told_only_then() {
         (ask(true), vec![asked], vec![]),
         (ask(false), vec![asked, mark], vec![]),
         (ask(false), vec![asked, mark, drained], vec![]),
+        (withdraw(), vec![asked, mark], vec![withdrawn[0], withdrawn[1]]),
+        (withdraw(), vec![(keys::DESIRED_DRAIN, "drain-b/withdrawn"), mark, drained], vec![withdrawn[1]]),
         (uncordon(), vec![asked, mark], vec!["desiredDrain=uncordon-b", "-cordoned-before-drain"]),
     ] {
         let verdict = at(Phase::Draining);

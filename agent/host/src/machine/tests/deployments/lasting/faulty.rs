@@ -31,16 +31,36 @@ pub(super) enum Fault {
     Everything(Errno),
     /// Nothing more fits on the disk.
     Space(Errno),
+    /// What stands at one path cannot be read; all texts of the journal count as one.
+    Read(Errno, &'static str),
+    /// Nothing can be read.
+    Reads(Errno),
+    /// A directory, and files in it, cannot be made durable.
+    Sync(Errno, &'static str),
+    /// Nothing can be made durable.
+    Syncs(Errno),
     /// Deployments cannot be read.
     Libostree,
 }
 
 impl Fault {
+    /// Whether no transaction can be closed, not even by who abandons it.
+    pub(super) fn keeps_the_journal_from_being_used(self) -> bool {
+        matches!(self, Self::Everything(_) | Self::Space(_) | Self::Reads(_) | Self::Syncs(_))
+    }
+
+    /// Whether nobody knows any more what stood before the change.
+    pub(super) fn loses_the_origin(self) -> bool {
+        matches!(self, Self::Read(_, path) if path.ends_with("/origin") || path.ends_with("/text-"))
+    }
+
     /// Whether a configuration gets by without what is faulty.
     pub(super) fn spares(self, config: &str) -> bool {
         match self {
-            Self::Everything(_) | Self::Space(_) | Self::Bus => false,
-            Self::Path(_, path) => !path.ends_with("currentconfig"),
+            Self::Everything(_) | Self::Space(_) | Self::Bus | Self::Reads(_) | Self::Syncs(_) => false,
+            // Nobody knows who owns files without the accounts.
+            Self::Path(_, path) | Self::Read(_, path) => !path.ends_with("currentconfig") && path != "/etc/passwd",
+            Self::Sync(_, directory) => directory != "/etc",
             Self::Calls(calls) => !calls.contains(&"daemon-reload") || config == "other",
             Self::Hangs(_) | Self::Missing(_) | Self::Below(..) | Self::Libostree => true,
         }
@@ -81,6 +101,10 @@ impl Faults {
         self.0.after_turn.set(None);
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.0.count.get()
+    }
+
     pub(super) fn count_after_turn(&self) -> u64 {
         self.0.turn.get().map_or(0, |turn| self.0.count.get() - turn)
     }
@@ -93,10 +117,6 @@ impl Faults {
         let fault = self.fault();
         self.0.count.set(self.0.count.get() + 1);
         fault
-    }
-
-    pub(super) fn strikes_anything(&self) -> bool {
-        self.0.fault.get().is_some()
     }
 
     pub(super) fn strikes_os(&self) -> bool {
@@ -123,6 +143,35 @@ impl Faults {
             _ => return Ok(()),
         };
         Err(ManagerError { action: "call", unit: unit.to_owned(), transient, source: call.to_owned().into() })
+    }
+
+    /// One reading of a path. Those that the planned fault is not about are not counted.
+    fn reading(&self, path: &RootPath) -> io::Result<()> {
+        let planned = match self.0.fault.get() {
+            Some(Fault::Read(_, faulty)) if faulty.ends_with("/text-") => path.as_str().starts_with(faulty),
+            Some(Fault::Read(_, faulty)) => path.as_str() == faulty,
+            Some(Fault::Reads(_)) => true,
+            _ => false,
+        };
+        match planned.then(|| self.next()).flatten() {
+            Some(Fault::Read(errno, _) | Fault::Reads(errno)) => Err(errno.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// One request to make a file or directory durable; `None` is the root directory, or a whole filesystem.
+    fn syncing(&self, path: Option<&RootPath>) -> io::Result<()> {
+        let planned = match self.0.fault.get() {
+            Some(Fault::Sync(_, directory)) => {
+                path.is_some_and(|path| path.as_str() == directory || path.directory() == directory)
+            }
+            Some(Fault::Syncs(_)) => true,
+            _ => false,
+        };
+        match planned.then(|| self.next()).flatten() {
+            Some(Fault::Sync(errno, _) | Fault::Syncs(errno)) => Err(errno.into()),
+            _ => Ok(()),
+        }
     }
 
     /// One effect on a path, which takes space or does not.
@@ -202,14 +251,17 @@ impl Disk for FaultyDisk {
     }
 
     fn read(&self, path: &RootPath, most: u64) -> io::Result<Vec<u8>> {
+        self.faults.reading(path)?;
         self.memory.read(path, most)
     }
 
     fn read_link(&self, path: &RootPath) -> io::Result<OsString> {
+        self.faults.reading(path)?;
         self.memory.read_link(path)
     }
 
     fn list(&self, directory: &RootPath) -> io::Result<Vec<OsString>> {
+        self.faults.reading(directory)?;
         self.memory.list(directory)
     }
 
@@ -251,6 +303,7 @@ impl Disk for FaultyDisk {
     }
 
     fn xattrs(&self, path: &RootPath) -> io::Result<Xattrs> {
+        self.faults.reading(path)?;
         self.memory.xattrs(path)
     }
 
@@ -275,14 +328,17 @@ impl Disk for FaultyDisk {
     }
 
     fn sync(&self, path: &RootPath) -> io::Result<()> {
+        self.faults.syncing(Some(path))?;
         self.memory.sync(path)
     }
 
     fn sync_directory(&self, directory: Option<&RootPath>) -> io::Result<()> {
+        self.faults.syncing(directory)?;
         self.memory.sync_directory(directory)
     }
 
     fn sync_filesystem(&self, path: &RootPath) -> io::Result<()> {
+        self.faults.syncing(None)?;
         self.memory.sync_filesystem(path)
     }
 
