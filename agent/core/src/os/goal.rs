@@ -37,6 +37,9 @@ pub struct Goal {
     pub manifest: Option<String>,
     /// All kernel arguments.
     pub kargs: Vec<String>,
+    /// Those of them that only the image of the deployment before asked for: another image may drop them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_kargs: Vec<String>,
     /// Packages layered by request, sorted.
     pub packages: Vec<String>,
     /// Packages of the image removed by request, sorted.
@@ -144,6 +147,7 @@ impl Goal {
             digest: installed.digest.clone(),
             manifest: None,
             kargs: installed.kargs.clone(),
+            image_kargs: Vec::new(),
             packages: sorted(&installed.packages),
             removals: sorted(&installed.removals),
         }
@@ -158,6 +162,7 @@ impl Goal {
             goal.image = Some(pinned.to_string());
         }
         goal.kargs = wish.kernel_arguments.apply_to(&base.kargs);
+        goal.image_kargs = kargs::common(&kargs::without(&goal.kargs, &wish.own_arguments), &base.image_kargs);
         if wish.kernel_type == KernelType::Pages64k && !platform.aarch64 {
             return Err(Impossible::Pages64k);
         }
@@ -197,8 +202,8 @@ impl Goal {
         self.packages = sorted(&self.packages);
     }
 
-    /// Whether a deployment is the goal. Kernel arguments that an image brings along are its own affair; those that were
-    /// on the line, and those that `before` had and the goal has not, are ours.
+    /// Whether a deployment is the goal. Kernel arguments that an image lists are its own affair, whether it brings or drops
+    /// them; the others that were on the line, and those that `before` had and the goal has not, are ours.
     pub fn check(&self, installed: &Installed, before: &[String]) -> Result<(), Mismatch> {
         if let Some(wanted) = &self.digest
             && !self.is_image_of(installed)
@@ -212,10 +217,11 @@ impl Goal {
             let (missing, extra) = (without(&wanted, &requested), without(&requested, &wanted));
             return Err(Mismatch::Packages { missing, extra });
         }
-        let missing = kargs::without(&self.kargs, &installed.kargs);
+        let dropped = kargs::without(&self.image_kargs, &installed.image_kargs);
+        let missing = kargs::without(&kargs::without(&self.kargs, &installed.kargs), &dropped);
         let to_go = kargs::without(before, &self.kargs);
         let surplus = kargs::without(&installed.kargs, &self.kargs);
-        let extra = kargs::common(&to_go, &surplus);
+        let extra = kargs::without(&kargs::common(&to_go, &surplus), &installed.image_kargs);
         if missing.is_empty() && extra.is_empty() {
             return Ok(());
         }
@@ -302,6 +308,30 @@ mod tests {
             ("a b c b", false),
         ] {
             assert_eq!(goal.check(&installed(IMAGE_A, line), &base.kargs).is_ok(), reached, "{line}");
+        }
+    }
+
+    fn listing(image: &str, line: &str, listed: &str) -> Installed {
+        Installed { image_kargs: words(listed), ..installed(image, line) }
+    }
+
+    #[test]
+    fn an_image_may_bring_and_drop_its_own_arguments_and_no_others() {
+        let base = listing(IMAGE_A, "root=x old.image both", "old.image both");
+        let mut wish = wish(IMAGE_B);
+        wish.own_arguments = words("both new");
+        wish.kernel_arguments = kargs::Change { remove: words("both gone"), append: words("both new") };
+        let goal = Goal::of(&wish, &base, EL).unwrap();
+        for (line, listed, reached) in [
+            ("root=x both new new.image", "new.image", true),
+            ("root=x both new old.image", "new.image", true),
+            ("root=x both new gone", "gone", true),
+            ("root=x both new", "old.image", false),
+            ("root=x new", "", false),
+            ("both new", "", false),
+        ] {
+            let made = listing(IMAGE_B, line, listed);
+            assert_eq!(goal.check(&made, &words("root=x gone")).is_ok(), reached, "{line}: {listed}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ostler_core::kargs;
-use ostler_core::os::order::{Order, Packages};
+use ostler_core::os::order::Order;
 use ostler_core::os::state::{Installed, OsState};
 use ostler_core::protocol::Class;
 use ostler_host::disk::RootDisk;
@@ -106,7 +106,7 @@ fn digest() -> String {
 
 fn order(repository: &str, kargs: Option<&str>) -> Order {
     let image = Some(format!("quay.example/{repository}:tag@{}", digest()));
-    Order { image, manifest: None, kargs: kargs.map(kargs::split), packages: Packages::default() }
+    Order { image, kargs: kargs.map(kargs::split), ..Order::default() }
 }
 
 fn calls(deployments: &Deployments) -> Vec<String> {

@@ -7,7 +7,6 @@ mod trouble;
 
 use std::time::Duration;
 
-use ostler_core::kargs;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::bootc_status::BootcStatus;
 use ostler_core::os::image::{Expected, Pinned};
@@ -143,14 +142,10 @@ impl<D: Disk> Bootc<D> {
         Ok(())
     }
 
-    fn set_kargs(&self, goal: &[String], told: Told<'_>) -> Result<(), OsError> {
+    fn set_kargs(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
         let state = self.sysroot.read()?;
-        let booted = state.booted.map(|booted| booted.kargs).unwrap_or_default();
-        let staged = state.staged.map(|staged| staged.kargs);
-        let line = kargs::with_additions(goal, &booted, staged.as_deref().unwrap_or(&booted));
-        if staged.as_ref() == Some(&line) {
-            return Ok(());
-        }
+        let booted = state.booted.unwrap_or_default();
+        let Some(line) = order.line(&booted, state.staged.as_ref().unwrap_or(&booted)) else { return Ok(()) };
         told("setting the kernel arguments of the next deployment");
         self.sysroot.restage(&line)
     }
@@ -194,7 +189,7 @@ impl<D: Disk> OsBackend for Bootc<D> {
             None if order.kargs.is_some() => self.sysroot.discard()?,
             None => return Ok(()),
         }
-        order.kargs.as_ref().map_or(Ok(()), |goal| self.set_kargs(goal, told))
+        self.set_kargs(order, told)
     }
 
     fn discard(&self) -> Result<(), OsError> {
