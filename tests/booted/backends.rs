@@ -1,8 +1,12 @@
 //! What rpm-ostree and bootc do in particular releases, which an update has to live with.
 
+use std::fs;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
-use crate::node::{Driver, Node};
+use crate::booted::succeed;
+use crate::node::{DRIVERS, Driver, Node};
 
 fn booted_line(node: &Node) -> Vec<String> {
     let line: Vec<Value> = node.status()["os"]["booted"]["kargs"].as_array().unwrap().clone();
@@ -44,5 +48,45 @@ fn an_image_brings_and_drops_its_kernel_arguments_and_those_of_the_config_stay()
         node.restart();
         node.ostler(&["recover"]).exits(0);
         assert!(booted_line(&node).iter().any(|karg| karg == "of.image"), "{release}");
+    }
+}
+
+/// Signs an image for the node: the key and the signature are where policy and registries.d of the node say.
+fn sign(node: &Node, image: &str) {
+    let home = node.site().path("gnupg");
+    fs::create_dir_all(&home).unwrap();
+    let gpg = |arguments: &[&str]| {
+        succeed(Command::new("gpg").env("GNUPGHOME", &home).args(["--batch", "--passphrase", ""]).args(arguments))
+    };
+    gpg(&["--quick-generate-key", "signer@example.com", "rsa2048", "sign", "never"]);
+    node.write("etc/pki/signer.asc", &gpg(&["--armor", "--export", "signer@example.com"]));
+    let (repository, digest) = image.split_once('@').unwrap();
+    let (name, hex) = (repository.split_once('/').unwrap().1, digest.strip_prefix("sha256:").unwrap());
+    let manifest = node.site().path("oci-9.6.2/blobs/sha256").join(hex);
+    let signature = node.machine.path(&format!("var/signatures/{name}@sha256={hex}/signature-1"));
+    fs::create_dir_all(signature.parent().unwrap()).unwrap();
+    let mut signing = Command::new("skopeo");
+    signing.env("GNUPGHOME", &home).args(["standalone-sign", "--output"]).arg(&signature).arg(manifest);
+    succeed(signing.args([&format!("{repository}:9.6.2"), "signer@example.com"]));
+    let places = format!("docker:\n  {}:\n    sigstore: file:///var/signatures\n", node.registry.host());
+    node.write("etc/containers/registries.d/signed.yaml", &places);
+}
+
+#[test]
+fn an_image_with_a_valid_signature_is_applied_whatever_the_default_of_the_policy() {
+    for driver in DRIVERS {
+        for default in ["insecureAcceptAnything", "reject"] {
+            let Some(mut node) = Node::boot(driver) else { return };
+            sign(&node, &node.images[1]);
+            let rule = json!([{"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/etc/pki/signer.asc"}]);
+            let scope = format!("{}/os", node.registry.host());
+            let policy = json!({"default": [{"type": default}], "transports": {"docker": {scope: rule}}});
+            node.write("etc/containers/policy.json", &policy.to_string());
+            let unsigned = node.derive("unsigned", "usr/lib/unsigned", "x");
+            node.apply(&node.config_of("new", &unsigned, &["new.karg"])).exits(1).says("signature was required");
+            let config = node.new_config();
+            update(&mut node, config);
+            assert_eq!(node.end(), "new", "{driver:?} {default}");
+        }
     }
 }

@@ -11,7 +11,6 @@ use ostler_core::os::backend::{Backend, Host, choose};
 use ostler_core::os::goal::{Goal, OsChange, Platform};
 use ostler_core::os::image::Pinned;
 use ostler_core::os::preflight::{self, FailedTarget};
-use ostler_core::os::trust::Requirement;
 use ostler_core::os_release::OsRelease;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine;
@@ -82,12 +81,6 @@ impl<'d> LiveOs<'d> {
         Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone())))
     }
 
-    fn demands_signature(&self, image: Option<&str>) -> bool {
-        let ruling =
-            image.and_then(|image| Pinned::parse(image).ok()).and_then(|image| facts::ruling(self.disk, &image));
-        ruling.is_some_and(|ruling| matches!(ruling.requirement, Requirement::Signed { .. }))
-    }
-
     fn skopeo(&self) -> Result<Skopeo, OsError> {
         Skopeo::prepare(self.disk, self.root).map_err(OsError::Skopeo)
     }
@@ -103,7 +96,8 @@ impl OsHost for LiveOs<'_> {
     }
 
     fn backend(&self, goal: &Goal) -> Result<Box<dyn OsBackend + '_>, OsError> {
-        let signed = self.demands_signature(goal.image.as_deref());
+        let image = goal.image.as_deref().and_then(|image| Pinned::parse(image).ok());
+        let signed = image.is_some_and(|image| facts::insists_on_signatures(self.disk, &image));
         Ok(match choose(&self.host, goal.has_packages())? {
             Backend::RpmOstree => {
                 auth::link_credentials(self.disk)?;
