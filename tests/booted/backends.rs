@@ -1,11 +1,12 @@
 //! What rpm-ostree and bootc do in particular releases, which an update has to live with.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::booted::succeed;
+use crate::booted::{succeed, wait_until};
 use crate::node::{DRIVERS, Driver, Node};
 
 fn booted_line(node: &Node) -> Vec<String> {
@@ -88,5 +89,40 @@ fn an_image_with_a_valid_signature_is_applied_whatever_the_default_of_the_policy
             update(&mut node, config);
             assert_eq!(node.end(), "new", "{driver:?} {default}");
         }
+    }
+}
+
+#[test]
+fn whoever_holds_the_lock_on_the_deployments_is_named_and_waited_for() {
+    for (driver, release) in [(Driver::RpmOstree, "1.13.0"), (Driver::Bootc, "1.6.0"), (Driver::Bootc, "1.7.0")] {
+        let Some(mut node) = Node::boot(driver) else { return };
+        node.fault(&json!({"bootc": {"release": release, "slow_until": "/run/go", "method": "switch"}}));
+        node.write("run/ostree/auth.json", &node.read("var/lib/kubelet/config.json"));
+        let mut person = node.machine.enter("bootc");
+        let mut person = person.args(["switch", "--transport", "registry", &node.images[0]]).spawn().unwrap();
+        wait_until("the person's bootc has the lock", || {
+            let locks =
+                node.machine.enter("sh").args(["-c", "cat /proc/[0-9]*/fdinfo/* 2>/dev/null"]).output().unwrap();
+            String::from_utf8_lossy(&locks.stdout).lines().any(|line| line.starts_with("lock:"))
+        });
+        node.apply(&node.new_config()).exits(1).says("bootc").says("is changing it");
+        // Kernel arguments wait for it, and tell for whom.
+        node.write("var/target.json", &node.config("kargs", 0, &["waited"]).to_string());
+        let mut waiting = node.start(&["apply", "--to", "/var/target.json", "--yes"]);
+        let mut said = BufReader::new(waiting.stderr.take().unwrap());
+        let mut busy = String::new();
+        while !busy.contains("holds the lock on the deployments") {
+            busy.clear();
+            assert_ne!(said.read_line(&mut busy).unwrap(), 0, "{driver:?}: it did not wait");
+        }
+        assert!(busy.contains("waiting for bootc"), "{busy}");
+        node.write("run/go", "");
+        person.wait().unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert!(waiting.wait().unwrap().success(), "{driver:?}: {rest}");
+        node.restart();
+        node.ostler(&["recover"]).exits(0);
+        assert!(booted_line(&node).iter().any(|karg| karg == "waited"), "{driver:?}");
     }
 }

@@ -17,6 +17,7 @@ use ostler_host::machine;
 use ostler_host::os::bootc::{Bootc, Settings};
 use ostler_host::os::extensions::Extensions;
 use ostler_host::os::external::External;
+use ostler_host::os::lock::SysrootLock;
 use ostler_host::os::preflight::{Known, Survey};
 use ostler_host::os::rpm_ostree::{self, RpmOstree, Trust};
 use ostler_host::os::skopeo::Skopeo;
@@ -74,11 +75,17 @@ impl<'d> LiveOs<'d> {
 
     fn bootc(&self, enforce_signatures: bool) -> Result<Bootc<RootDisk>, OsError> {
         let limits = bus::Limits { call: CALL, job: TRANSACTION };
-        let settings =
-            Settings { program: BOOTC.to_owned(), address: None, limits, patience: TRANSACTION, enforce_signatures };
+        let settings = Settings {
+            program: BOOTC.to_owned(),
+            address: None,
+            limits,
+            patience: TRANSACTION,
+            others: OTHERS,
+            enforce_signatures,
+        };
         let disk =
             RootDisk::open(self.root).map_err(|error| OsError::Sysroot { action: "reach", source: error.into() })?;
-        Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone())))
+        Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone()), SysrootLock::at(self.root)))
     }
 
     fn skopeo(&self) -> Result<Skopeo, OsError> {
@@ -103,7 +110,7 @@ impl OsHost for LiveOs<'_> {
                 auth::link_credentials(self.disk)?;
                 let limits = rpm_ostree::Limits { call: CALL, transaction: TRANSACTION, others: OTHERS };
                 let trust = if signed { Trust::Signed } else { Trust::Policy };
-                Box::new(RpmOstree::new(None, limits, trust)?)
+                Box::new(RpmOstree::new(None, limits, trust, SysrootLock::at(self.root))?)
             }
             Backend::Bootc => {
                 auth::link_credentials(self.disk)?;

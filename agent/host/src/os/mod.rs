@@ -10,6 +10,7 @@ pub mod extensions;
 pub mod external;
 #[cfg(test)]
 mod fixture;
+pub mod lock;
 pub mod next_root;
 pub mod preflight;
 pub mod registry;

@@ -6,12 +6,14 @@ mod daemon;
 mod dying;
 mod transaction;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bus::Bus;
 use daemon::{Daemon, Deployed, Wrong};
 use ostler_core::kargs;
 use ostler_core::os::order::{Order, Packages};
+use ostler_host::os::lock::SysrootLock;
 use ostler_host::os::rpm_ostree::{Limits, RpmOstree, Trust};
 use ostler_host::os::{OsBackend, OsError};
 use transaction::{Act, Transaction};
@@ -41,8 +43,13 @@ fn limits() -> Limits {
     Limits { call: Duration::from_secs(30), transaction: Duration::from_secs(120), others: Duration::from_secs(60) }
 }
 
+/// The lock on the deployments, in a directory of the test.
+fn lock(directory: &Path) -> SysrootLock {
+    SysrootLock::at(directory)
+}
+
 fn driver(daemon: &Daemon, limits: Limits) -> RpmOstree {
-    RpmOstree::new(Some(&daemon.bus.address), limits, Trust::Policy).unwrap()
+    RpmOstree::new(Some(&daemon.bus.address), limits, Trust::Policy, lock(daemon.bus.directory.path())).unwrap()
 }
 
 /// Stages, and says what was told.
@@ -276,6 +283,26 @@ fn somebody_who_was_faster_is_waited_for_too() {
 }
 
 #[test]
+fn who_holds_the_lock_on_the_deployments_is_named() {
+    let daemon = Daemon::start();
+    let directory = daemon.bus.directory.path().join("ostree");
+    std::fs::create_dir(&directory).unwrap();
+    let held = std::fs::File::create(directory.join("lock")).unwrap();
+    held.lock().unwrap();
+    let busy = || Wrong::Failed("System transaction in progress".to_owned());
+    daemon.shared.with(|state| state.denials.extend([busy(), busy()]));
+    let driver = driver(&daemon, limits());
+    let me = format!("process {}", std::process::id());
+    assert!(driver.occupant().unwrap().is_some_and(|who| who.ends_with(&me)));
+    let (done, lines) = stage(&driver, &to_image());
+    done.unwrap();
+    assert!(
+        matches!(&lines[..], [line] if line.contains(&me) && line.contains("the lock on the deployments")),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn a_transaction_that_takes_too_long_is_cancelled() {
     let daemon = Daemon::start();
     let driver = driver(&daemon, Limits { transaction: Duration::from_secs(1), ..limits() });
@@ -325,10 +352,11 @@ fn what_a_person_put_first_is_put_behind_again_and_forgetting_can_be_asked_twice
 #[test]
 fn nobody_to_ask_is_an_error_that_may_pass() {
     let bus = Bus::start(false);
-    let driver = RpmOstree::new(Some(&bus.address), limits(), Trust::Signed).unwrap();
+    let here = || lock(bus.directory.path());
+    let driver = RpmOstree::new(Some(&bus.address), limits(), Trust::Signed, here()).unwrap();
     assert_eq!(driver.occupant().unwrap(), None);
     let error = driver.discard().unwrap_err();
     assert!(matches!(error, OsError::Unreachable { .. }), "{error:?}");
-    let nowhere = RpmOstree::new(Some("unix:path=/nonexistent/bus"), limits(), Trust::Signed).unwrap();
+    let nowhere = RpmOstree::new(Some("unix:path=/nonexistent/bus"), limits(), Trust::Signed, here()).unwrap();
     assert!(matches!(nowhere.occupant(), Err(OsError::Unreachable { .. })));
 }

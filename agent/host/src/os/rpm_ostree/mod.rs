@@ -19,6 +19,7 @@ use ostler_core::os::backend::Backend;
 use ostler_core::os::order::Order;
 use tokio::runtime::{Builder, Runtime};
 
+use super::lock::SysrootLock;
 use super::{OsBackend, OsError, Told};
 use steps::Work;
 use telling::Telling;
@@ -54,17 +55,18 @@ pub struct RpmOstree {
     address: Option<String>,
     limits: Limits,
     trust: Trust,
+    lock: SysrootLock,
 }
 
 impl RpmOstree {
     /// The daemon on the bus at a D-Bus address, or on the system bus. Nothing is asked of it yet.
-    pub fn new(address: Option<&str>, limits: Limits, trust: Trust) -> Result<Self, OsError> {
+    pub fn new(address: Option<&str>, limits: Limits, trust: Trust, lock: SysrootLock) -> Result<Self, OsError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| OsError::Unreachable {
             backend: Backend::RpmOstree,
             action: "do anything",
             source: Box::new(error),
         })?;
-        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust })
+        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust, lock })
     }
 
     /// Does the work as a registered client; the daemon does not exit meanwhile.
@@ -77,7 +79,7 @@ impl RpmOstree {
         self.runtime.block_on(async {
             let session = Session::open(self.address.as_deref(), self.limits, action).await?;
             session.register().await?;
-            let mut work = Work { session: &session, trust: self.trust, telling: Telling::new(told) };
+            let mut work = Work { session: &session, trust: self.trust, lock: &self.lock, telling: Telling::new(told) };
             let done = job(&mut work).await;
             session.close().await;
             done
@@ -94,8 +96,11 @@ impl OsBackend for RpmOstree {
         self.runtime.block_on(async {
             let session = Session::open(self.address.as_deref(), self.limits, "say who uses it").await?;
             // A daemon that does not run does nothing; asking it would start it.
-            let occupant = if session.daemon_runs().await? { turn::occupant(&session).await? } else { None };
-            Ok(occupant)
+            if session.daemon_runs().await? {
+                turn::occupant(&session, &self.lock).await
+            } else {
+                Ok(self.lock.holder())
+            }
         })
     }
 

@@ -9,11 +9,13 @@ use super::turn::Turn;
 use super::wire::{Denied, Options, Session, too_slow};
 use super::{Trust, request, verdict};
 use crate::os::OsError;
+use crate::os::lock::SysrootLock;
 
 /// One operation under way.
 pub(super) struct Work<'w> {
     pub session: &'w Session,
     pub trust: Trust,
+    pub lock: &'w SysrootLock,
     pub telling: Telling<'w>,
 }
 
@@ -120,7 +122,7 @@ impl Work<'_> {
             turn.wait(self.session, &mut self.telling).await?;
             match self.ask(step).await {
                 Ok(address) => return Ok(address),
-                Err(Denied::Busy(words)) => turn.lost(self.session, words).await?,
+                Err(Denied::Busy(words)) => turn.lost(self, &words).await?,
                 Err(Denied::Error(error)) => return Err(error),
             }
         }
