@@ -88,11 +88,6 @@ impl Node {
         self.registry.introduce_to(&self.machine);
         self.write("var/lib/kubelet/config.json", &fs::read_to_string(self.registry.auth_path()).unwrap());
         self.write("etc/ostler/os-backend", if driver == Driver::Bootc { "bootc\n" } else { "rpm-ostree\n" });
-        // This machine's rpm, where it has one, would miss its database.
-        if self.machine.path("usr/bin/rpm").exists() {
-            fs::create_dir_all(self.machine.path("var/roothome")).unwrap();
-            self.machine.run("rpm", &["--initdb"]);
-        }
         self.write("etc/motd", "old");
         self.write("etc/machine-config-daemon/currentconfig", &self.config("old", 0, &["old.karg"]).to_string());
     }

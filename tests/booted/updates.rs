@@ -41,6 +41,7 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
         let answer = node.apply(&node.new_config()).exits(0).json();
         assert_eq!((&answer["result"], &answer["finished"]["reboot"]), (&json!("awaitsReboot"), &json!(true)));
         is_staged(&node, driver);
+        assert!(!node.machine.path("var/lib/rpm").exists(), "a question to rpm made a database");
         node.ostler(&["status"]).exits(4).says("Waiting for a restart");
         node.apply(&node.new_config()).exits(1).says("waits for the machine to restart");
 
