@@ -110,7 +110,8 @@ impl OsHost for LiveOs<'_> {
                 auth::link_credentials(self.disk)?;
                 let limits = rpm_ostree::Limits { call: CALL, transaction: TRANSACTION, others: OTHERS };
                 let trust = if signed { Trust::Signed } else { Trust::Policy };
-                Box::new(RpmOstree::new(None, limits, trust, SysrootLock::at(self.root))?)
+                let deployments = (Box::new(self.sysroot.clone()) as Box<dyn Sysroot>, SysrootLock::at(self.root));
+                Box::new(RpmOstree::new(None, limits, trust, deployments)?)
             }
             Backend::Bootc => {
                 auth::link_credentials(self.disk)?;
@@ -123,7 +124,9 @@ impl OsHost for LiveOs<'_> {
     fn findings(&self, change: &OsChange, failed: Vec<FailedTarget>) -> Result<Outlook, OsError> {
         let pinned = change.goal.image.as_deref().and_then(|image| Pinned::parse(image).ok());
         let image = pinned.filter(|_| !change.goal.is_image_of(&change.before));
-        let Some(image) = image else { return Ok(Outlook::default()) };
+        let Some(image) = image else {
+            return Ok(Outlook { findings: Vec::new(), manifest: change.goal.manifest.clone() });
+        };
         let known = Known {
             booted_major: self.host.release.major().filter(|_| self.host.release.is_el()),
             kernel: facts::kernel(),

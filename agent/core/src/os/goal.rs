@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::image::{ImageError, Pinned};
+use super::order::Order;
 use super::state::Installed;
 use crate::extensions::PackageChange;
 use crate::kargs;
@@ -63,7 +64,10 @@ impl OsChange {
     /// What a configuration changes on a machine that was booted from `before`.
     pub fn of(wish: &Deployment, before: &Installed, platform: Platform) -> Result<Self, Impossible> {
         let goal = Goal::of(wish, before, platform)?;
-        let wants = !goal.packages.is_empty() && !wish.extensions_image.is_empty();
+        // With other kernel arguments alone, packages stay as they were assembled.
+        let order = Order::between(before, &goal);
+        let assembles = order.image.is_some() || !order.packages.is_empty();
+        let wants = assembles && !goal.packages.is_empty() && !wish.extensions_image.is_empty();
         if wants {
             Pinned::parse(&wish.extensions_image)?;
         }
@@ -145,7 +149,7 @@ impl Goal {
         Self {
             image: installed.image.clone(),
             digest: installed.digest.clone(),
-            manifest: None,
+            manifest: installed.digest.clone().filter(|digest| !pinned_by(installed, digest)),
             kargs: installed.kargs.clone(),
             image_kargs: Vec::new(),
             packages: sorted(&installed.packages),
@@ -158,6 +162,8 @@ impl Goal {
         let mut goal = Self::keeping(base);
         if !wish.image.is_empty() {
             let pinned = Pinned::parse(&wish.image)?;
+            // The origin tells what an index led to when the deployment was made from it.
+            goal.manifest = goal.manifest.filter(|_| pinned_by(base, pinned.digest()));
             goal.digest = Some(pinned.digest().to_owned());
             goal.image = Some(pinned.to_string());
         }
@@ -229,6 +235,12 @@ impl Goal {
     }
 }
 
+/// Whether a deployment was made from the image with a digest by that name.
+fn pinned_by(installed: &Installed, digest: &str) -> bool {
+    let origin = installed.image.as_deref().and_then(|image| Pinned::parse(image).ok());
+    origin.is_some_and(|origin| origin.digest() == digest)
+}
+
 /// A removed package is as much a request as a layered one.
 fn removed(packages: &[String]) -> Vec<String> {
     packages.iter().map(|package| format!("-{package}")).collect()
@@ -254,7 +266,6 @@ fn is_our_kernel(package: &str) -> bool {
 mod tests {
     use super::*;
     use crate::os::fixture::{IMAGE_A, IMAGE_B, installed, wish};
-    use crate::os::order::Order;
 
     const EL: Platform = Platform { el: true, aarch64: false };
     const ARM: Platform = Platform { el: true, aarch64: true };
@@ -291,6 +302,39 @@ mod tests {
         let goal = Goal { manifest, ..named };
         goal.check(&staged, &base.kargs).unwrap();
         assert!(Order::between(&staged, &goal).image.is_none());
+    }
+
+    #[test]
+    fn an_index_that_stays_is_known_by_the_origin_of_the_booted_deployment() {
+        let manifest = Some("sha256:of-this-architecture".to_owned());
+        let base = Installed { digest: manifest.clone(), ..installed(IMAGE_A, "a") };
+        let mut same = wish(IMAGE_A);
+        same.kernel_arguments.append = words("b");
+        let goal = Goal::of(&same, &base, EL).unwrap();
+        let order = Order::between(&base, &goal);
+        assert!(goal.is_image_of(&base) && order.image.is_none() && order.kargs.is_some());
+        assert_eq!(Goal::of(&wish(IMAGE_B), &base, EL).unwrap().manifest, None);
+        // On the way back the index is pulled again, and leads to the same manifest.
+        let back = Order::between(&installed(IMAGE_B, "a"), &Goal::keeping(&base));
+        assert_eq!((back.image.as_deref(), back.manifest), (Some(IMAGE_A), manifest));
+        assert_eq!(Goal::keeping(&installed(IMAGE_A, "")).manifest, None);
+    }
+
+    #[test]
+    fn extensions_are_needed_where_packages_are_assembled_anew() {
+        let base = Installed { packages: words("usbguard"), ..installed(IMAGE_A, "a") };
+        let keep = Deployment { extensions: words("usbguard"), extensions_image: IMAGE_B.to_owned(), ..wish(IMAGE_A) };
+        let mut kargs = keep.clone();
+        kargs.kernel_arguments.append = words("b");
+        for (wish, needed) in [
+            (kargs, false),
+            (Deployment { image: IMAGE_B.to_owned(), ..keep.clone() }, true),
+            (Deployment { extensions: words("usbguard sysstat"), ..keep.clone() }, true),
+            (Deployment { extensions: Vec::new(), ..keep }, false),
+        ] {
+            let change = OsChange::of(&wish, &base, EL).unwrap();
+            assert_eq!(change.extensions_image.is_some(), needed, "{wish:?}");
+        }
     }
 
     #[test]

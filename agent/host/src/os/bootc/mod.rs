@@ -13,7 +13,7 @@ use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 
 use super::lock::SysrootLock;
-use super::{OsBackend, OsError, Sysroot, Told};
+use super::{OsBackend, OsError, Sysroot, Told, set_line};
 use crate::disk::Disk;
 use crate::systemd::bus::{Bus, Limits};
 use crate::systemd::transient::{Command, Ended, Runner, Shutdown};
@@ -140,14 +140,6 @@ impl<D: Disk> Bootc<D> {
         let message = format!("the staged image is {found}, not {}; it was dropped", wanted.image.digest());
         Err(OsError::Refused { backend: Backend::Bootc, action: STAGE, message })
     }
-
-    fn set_kargs(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
-        let state = self.sysroot.read()?;
-        let booted = state.booted.unwrap_or_default();
-        let Some(line) = order.line(&booted, state.staged.as_ref().unwrap_or(&booted)) else { return Ok(()) };
-        told("setting the kernel arguments of the next deployment");
-        self.sysroot.restage(&line)
-    }
 }
 
 impl<D: Disk> OsBackend for Bootc<D> {
@@ -192,7 +184,7 @@ impl<D: Disk> OsBackend for Bootc<D> {
             }
             None => return Ok(()),
         }
-        self.set_kargs(order, told)
+        set_line(&*self.sysroot, order, told)
     }
 
     fn discard(&self) -> Result<(), OsError> {

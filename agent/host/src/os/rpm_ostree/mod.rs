@@ -20,8 +20,8 @@ use ostler_core::os::order::Order;
 use tokio::runtime::{Builder, Runtime};
 
 use super::lock::SysrootLock;
-use super::{OsBackend, OsError, Told};
-use steps::Work;
+use super::{OsBackend, OsError, Sysroot, Told, set_line};
+use steps::{NOT_DROPPED, Work};
 use telling::Telling;
 use wire::Session;
 
@@ -49,24 +49,29 @@ pub enum Trust {
 }
 
 /// The rpm-ostree daemon. Calls block; a current-thread runtime of its own runs them.
-#[derive(Debug)]
 pub struct RpmOstree {
     runtime: Runtime,
     address: Option<String>,
     limits: Limits,
     trust: Trust,
+    sysroot: Box<dyn Sysroot>,
     lock: SysrootLock,
 }
 
 impl RpmOstree {
     /// The daemon on the bus at a D-Bus address, or on the system bus. Nothing is asked of it yet.
-    pub fn new(address: Option<&str>, limits: Limits, trust: Trust, lock: SysrootLock) -> Result<Self, OsError> {
+    pub fn new(
+        address: Option<&str>,
+        limits: Limits,
+        trust: Trust,
+        (sysroot, lock): (Box<dyn Sysroot>, SysrootLock),
+    ) -> Result<Self, OsError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| OsError::Unreachable {
             backend: Backend::RpmOstree,
             action: "do anything",
             source: Box::new(error),
         })?;
-        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust, lock })
+        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust, sysroot, lock })
     }
 
     /// Does the work as a registered client; the daemon does not exit meanwhile.
@@ -110,7 +115,16 @@ impl OsBackend for RpmOstree {
     }
 
     fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
-        self.work("stage a deployment", told, async |work| work.stage(order).await)
+        let mut line_is_left = false;
+        self.work("stage a deployment", told, async |work| {
+            line_is_left = work.stage(order).await?;
+            Ok(())
+        })?;
+        let set = if line_is_left { set_line(&*self.sysroot, order, told) } else { Ok(()) };
+        if set.is_err() && self.sysroot.discard().is_err() {
+            told(NOT_DROPPED);
+        }
+        set
     }
 
     fn discard(&self) -> Result<(), OsError> {
