@@ -4,6 +4,8 @@
 
 #[path = "live/answer.rs"]
 mod answer;
+#[path = "booted/backends.rs"]
+mod backends;
 #[path = "booted/mod.rs"]
 mod booted;
 #[path = "sandbox/chance.rs"]

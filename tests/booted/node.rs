@@ -104,11 +104,6 @@ impl Node {
         self.registry.introduce_to(&self.machine);
         self.write("var/lib/kubelet/config.json", &fs::read_to_string(self.registry.auth_path()).unwrap());
         self.write("etc/ostler/os-backend", if driver == Driver::Bootc { "bootc\n" } else { "rpm-ostree\n" });
-        // This machine's rpm, where it has one, would miss its database.
-        if self.machine.path("usr/bin/rpm").exists() {
-            fs::create_dir_all(self.machine.path("var/roothome")).unwrap();
-            self.machine.run("rpm", &["--initdb"]);
-        }
         self.write("etc/motd", "old");
         self.write("etc/machine-config-daemon/currentconfig", &self.config("old", 0, &["old.karg"]).to_string());
     }
@@ -193,6 +188,17 @@ impl Node {
             Some(faults) => fs::write(at, faults.to_string()).unwrap(),
             None => fs::remove_file(at).unwrap(),
         }
+    }
+
+    /// Makes an image with one more file than version 9.6.2 and gives its pull specification.
+    pub fn derive(&self, tag: &str, path: &str, text: &str) -> String {
+        let layout = self.site.path("oci-9.6.2");
+        let mut command = self.site.command("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-c", APART, "apart"]).arg(lab().unwrap());
+        command.args(["derive", "--tag", tag, "--file", &format!("{path}={text}")]);
+        succeed(command.arg("--base").arg(format!("oci:{}:os", layout.display())));
+        let digest = self.registry.push(&format!("oci:{}:{tag}", layout.display()), &format!("os:{tag}"));
+        format!("{}/os@{digest}", self.registry.host())
     }
 
     pub fn site(&self) -> &Site {

@@ -41,6 +41,7 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
         let answer = node.apply(&node.new_config()).exits(0).json();
         assert_eq!((&answer["result"], &answer["finished"]["reboot"]), (&json!("awaitsReboot"), &json!(true)));
         is_staged(&node, driver);
+        assert!(!node.machine.path("var/lib/rpm").exists(), "a question to rpm made a database");
         node.ostler(&["status"]).exits(4).says("Waiting for a restart");
         node.apply(&node.new_config()).exits(1).says("waits for the machine to restart");
 
@@ -139,7 +140,9 @@ fn kernels_and_extensions_are_layered_from_their_image_and_nothing_else_is_left(
     config["spec"]["extensions"] = json!(["usbguard"]);
     config["spec"]["kernelType"] = json!("realtime");
     config["spec"]["baseOSExtensionsContainerImage"] = json!(format!("{}/extensions@{digest}", node.registry.host()));
-    assert_eq!(node.apply(&config).exits(0).json()["result"], "awaitsReboot");
+    let answer = node.apply(&config).exits(0);
+    assert_eq!(answer.json()["result"], "awaitsReboot");
+    assert_eq!(answer.stderr.matches("Assembling the packages").count(), 1, "{}", answer.stderr);
     let staged = node.status()["os"]["staged"].clone();
     assert_eq!(staged["packages"], json!([&kernel[..], &["usbguard"]].concat()), "{staged:#}");
     assert!(staged["removals"].as_array().unwrap().contains(&json!("kernel-core")), "{staged:#}");
@@ -149,6 +152,19 @@ fn kernels_and_extensions_are_layered_from_their_image_and_nothing_else_is_left(
     node.restart();
     node.ostler(&["recover"]).exits(0);
     assert_eq!(node.end(), "new");
+
+    // Other kernel arguments need neither a registry nor the packages.
+    node.registry.stop();
+    config["metadata"]["name"] = json!("kargs");
+    config["spec"]["kernelArguments"] = json!(["new.karg", "console=ttyS0", "more"]);
+    let answer = node.apply(&config).exits(0);
+    assert_eq!(answer.json()["result"], "awaitsReboot");
+    assert!(!answer.stderr.contains("Assembling the packages"), "{}", answer.stderr);
+    node.restart();
+    node.ostler(&["recover"]).exits(0);
+    let booted = node.status()["os"]["booted"].clone();
+    assert!(booted["kargs"].as_array().unwrap().contains(&json!("more")), "{booted:#}");
+    assert_eq!(booted["packages"], staged["packages"]);
 
     let Some(node) = Node::boot(Driver::Bootc) else { return };
     let mut config = node.new_config();

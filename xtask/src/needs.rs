@@ -108,11 +108,11 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Test, Door::Vm],
     },
     Need {
-        what: "skopeo, a registry, openssl and htpasswd, which make and serve OS images to test with",
-        programs: &["skopeo", "openssl", "htpasswd"],
+        what: "skopeo, a registry, openssl, htpasswd and gpg, which make, sign and serve OS images to test with",
+        programs: &["skopeo", "openssl", "htpasswd", "gpg"],
         also: registry,
-        debian: &["skopeo", "docker-registry", "openssl", "apache2-utils"],
-        fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools"],
+        debian: &["skopeo", "docker-registry", "openssl", "apache2-utils", "gpg"],
+        fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools", "gnupg2"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {

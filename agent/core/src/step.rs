@@ -210,4 +210,7 @@ pub struct Deployment {
     pub extensions_image: String,
     /// What happens to the kernel arguments.
     pub kernel_arguments: kargs::Change,
+    /// All kernel arguments of the target, changed or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_arguments: Vec<String>,
 }

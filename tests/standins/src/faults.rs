@@ -34,8 +34,12 @@ pub struct Faults {
     pub start_delay_ms: Option<u64>,
     /// The daemon leaves after this long without a call, a registered client or a transaction, instead of 60 s.
     pub idle_exit_ms: Option<u64>,
+    /// The daemon takes its bus name once this file exists.
+    pub name_after: Option<PathBuf>,
     /// Before its first message the work waits until this file exists.
     pub slow_until: Option<PathBuf>,
+    /// The release of the original that the stand-in behaves like, whatever `method` says.
+    pub release: Option<String>,
     /// The control file is renamed to `*.fired` when a fault strikes, so that the next process is spared.
     pub once: bool,
     #[serde(skip)]
@@ -85,7 +89,7 @@ impl Faults {
     #[must_use]
     pub fn for_method(self, method: &str) -> Self {
         match &self.method {
-            Some(only) if only != method => Self::default(),
+            Some(only) if only != method => Self { release: self.release, ..Self::default() },
             _ => self,
         }
     }

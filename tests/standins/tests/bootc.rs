@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::io::BufRead;
+
 use serde_json::Value;
 use support::{Site, wait_until, write};
 
@@ -61,11 +63,11 @@ fn failures_are_told_on_standard_error() {
     let site = Site::new();
     let missing = switch(&site, "nosuch");
     assert_eq!(missing.status.code(), Some(1));
-    assert!(stderr(&missing).contains("error: Switching: "), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("ERROR Switching: "), "{}", stderr(&missing));
     site.faults(r#"{"bootc": {"fail_at": 2, "fail_text": "No space left on device"}}"#);
     let failed = switch(&site, "v2");
     assert_eq!(failed.status.code(), Some(1));
-    assert!(stderr(&failed).ends_with("error: Switching: No space left on device\n"), "{}", stderr(&failed));
+    assert!(stderr(&failed).ends_with("ERROR Switching: No space left on device\n"), "{}", stderr(&failed));
     site.faults(r#"{"bootc": {"die_at": 3, "method": "switch"}}"#);
     assert_eq!(switch(&site, "v2").status.code(), Some(70));
     assert_eq!(site.versions(), ["1"]);
@@ -101,6 +103,102 @@ fn an_image_that_the_policy_rejects_is_not_deployed() {
     assert!(stderr(&lax).contains("refusing usage"), "{}", stderr(&lax));
     assert!(site.bootc_under_policy(anything, &args).status.success());
     assert_eq!(site.versions(), ["2", "1"]);
+}
+
+/// Arguments of the first deployment after a switch to an image that lists some, from one that lists others.
+fn line_after(site: &Site, release: &str, line: &[&str], lists: [&str; 2]) -> serde_json::Value {
+    let image = |tag: &str, listed: &str| {
+        let dest = format!("oci:{}:{tag}", site.path("images"));
+        let file = format!("usr/lib/bootc/kargs.d/10.toml=kargs = {listed}\n");
+        let mut args = vec!["image", "--dest", &dest, "--version", tag];
+        if !listed.is_empty() {
+            args.extend(["--file", &file]);
+        }
+        site.lab(&args);
+    };
+    for (tag, listed) in ["old", "new"].into_iter().zip(lists) {
+        image(tag, listed);
+    }
+    let root = site.path(&format!("root-{release}-{}", lists.join("")));
+    let reference = site.reference("old");
+    let mut args = vec!["sysroot", "--sysroot", &root, "--image", &reference];
+    args.extend(line.iter().flat_map(|karg| ["--karg", karg]));
+    site.lab(&args);
+    site.faults(&format!(r#"{{"bootc": {{"release": "{release}"}}}}"#));
+    let target = format!("{}:new", site.path("images"));
+    let mut command = site.bootc_command(&["switch", "--transport", "oci", &target]);
+    let output = command.env("STANDIN_SYSROOT", &root).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    site.lab(&["deployments", "--sysroot", &root]).pointer("/0/kargs").unwrap().clone()
+}
+
+#[test]
+fn an_image_brings_and_drops_kernel_arguments() {
+    let site = Site::new();
+    let line = ["rw", "a", "b", "a"];
+    for (release, lists, expected) in [
+        ("1.13.0", [r#"["a"]"#, r#"["b", "c"]"#], &["rw", "b", "c"][..]),
+        ("1.1.6", [r#"["a"]"#, r#"["b", "c"]"#], &["rw", "b", "b", "c"]),
+        ("1.13.0", [r#"["a"]"#, ""], &["rw", "a", "b", "a"]),
+        ("1.1.6", [r#"["a"]"#, ""], &["rw", "a", "b", "a", "a"]),
+    ] {
+        assert_eq!(line_after(&site, release, &line, lists), serde_json::json!(expected), "{release} {lists:?}");
+    }
+}
+
+#[test]
+fn a_quoted_argument_with_blanks_aborts_old_releases() {
+    use std::os::unix::process::ExitStatusExt;
+    let site = Site::new();
+    let (root, image) = (site.path("quoted"), site.reference("v1"));
+    site.lab(&["sysroot", "--sysroot", &root, "--image", &image, "--karg", "a=\"b c\""]);
+    for (release, signal) in [("1.10.0", Some(6)), ("1.11.0", None)] {
+        site.faults(&format!(r#"{{"bootc": {{"release": "{release}"}}}}"#));
+        assert_eq!(String::from_utf8(site.bootc(&["--version"]).stdout).unwrap(), format!("bootc {release}\n"));
+        let target = format!("{}:v2", site.path("images"));
+        let mut command = site.bootc_command(&["switch", "--transport", "oci", &target]);
+        assert_eq!(command.env("STANDIN_SYSROOT", &root).status().unwrap().signal(), signal, "{release}");
+    }
+}
+
+#[test]
+fn the_status_waits_for_the_lock_and_old_releases_tell_it_on_standard_output() {
+    let site = Site::new();
+    let go = site.path("go");
+    for release in ["1.6.0", "1.7.0"] {
+        let faults = format!(r#"{{"bootc": {{"release": "{release}", "slow_until": "{go}", "method": "switch"}}}}"#);
+        site.faults(&faults);
+        let target = format!("{}:{}", site.path("images"), if release == "1.6.0" { "v2" } else { "v1" });
+        let switch = ["switch", "--transport", "oci", "--quiet", &target];
+        let mut holder = site.bootc_command(&switch).spawn().unwrap();
+        let lock = site.path("root/ostree/lock");
+        wait_until(|| is_locked(holder.id(), &lock));
+        let mut waiting = site.bootc_command(&["status", "--json"]);
+        let mut waiting = waiting.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut said = std::io::BufReader::new(waiting.stdout.take().unwrap());
+        let mut first = String::new();
+        if release == "1.6.0" {
+            said.read_line(&mut first).unwrap();
+            assert_eq!(first, "Waiting for sysroot lock...\n");
+            first.clear();
+        }
+        write(&go, "");
+        assert!(holder.wait().unwrap().success());
+        said.read_line(&mut first).unwrap();
+        assert!(first.starts_with('{'), "{release}: {first}");
+        assert!(waiting.wait().unwrap().success());
+        std::fs::remove_file(&go).unwrap();
+    }
+}
+
+fn is_locked(process: u32, file: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    let is_lock = |at: &std::path::Path| std::fs::read_link(at).is_ok_and(|to| to.as_os_str() == file);
+    let held = |name: &std::ffi::OsStr| {
+        let text = std::fs::read_to_string(format!("/proc/{process}/fdinfo/{}", name.to_string_lossy()));
+        text.is_ok_and(|text| text.lines().any(|line| line.starts_with("lock:")))
+    };
+    entries.flatten().any(|entry| is_lock(&entry.path()) && held(&entry.file_name()))
 }
 
 #[test]

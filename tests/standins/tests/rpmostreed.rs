@@ -90,7 +90,7 @@ async fn one_transaction_at_a_time_and_equal_requests_share_it() {
     let address = rebase(&bus, &site.reference("v2")).await.unwrap();
     assert_eq!(rebase(&bus, &site.reference("v2")).await.unwrap(), address);
     let (name, text) = error_of(rebase(&bus, &site.reference("v1")).await);
-    assert_eq!(name, "org.gtk.GDBus.UnmappedGError.Quark._g_2dio_2derror_2dquark.Code0");
+    assert_eq!(name, "org.gtk.GDBus.UnmappedGError.Quark._g_2dio_2derror_2dquark.Code26");
     assert!(text.starts_with("Transaction in progress: rebase\n"), "{text}");
     let active: (String, String, String) = sysroot(&bus).await.get_property("ActiveTransaction").await.unwrap();
     assert_eq!(active, ("UpdateDeployment".to_owned(), bus.unique_name().unwrap().to_string(), OS.to_owned()));
@@ -167,7 +167,8 @@ async fn a_daemon_killed_at_every_message_leaves_a_sysroot_that_works() {
         assert_eq!(site.versions().last().unwrap(), "1");
         site.start_daemon().await;
         let address = rebase(&bus, &site.reference("v2")).await.unwrap();
-        assert_eq!(run(&bus, &address).await.finished, Some((true, String::new())));
+        let (well, text) = run(&bus, &address).await.finished.unwrap();
+        assert!(well || text.starts_with("Old and new refs are equal: "), "{text}");
         assert_eq!(site.versions().first().unwrap(), "2");
     }
     assert!(deaths >= 8, "{deaths}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ostler_core::os::backend::{CHOICE_PATH, Host};
 use ostler_core::os::image::Pinned;
-use ostler_core::os::trust::{Policy, Ruling};
+use ostler_core::os::trust::{self, Policy};
 use ostler_core::os_release::OsRelease;
 use ostler_host::command::Command;
 use ostler_host::disk::{Disk, RootDisk, RootPath};
@@ -37,10 +37,11 @@ pub(super) fn host(disk: &RootDisk, layered: bool) -> Host {
     }
 }
 
-/// What the machine's policy asks of an image; none where it has no policy that can be read, which the look before a
-/// change tells.
-pub(super) fn ruling(disk: &RootDisk, image: &Pinned) -> Option<Ruling> {
-    Some(Policy::parse(&text(disk, "/etc/containers/policy.json")?).ok()?.ruling(image))
+/// Whether the policy has the backend insist on signatures; not where it cannot be read, which the checks before a change
+/// tell.
+pub(super) fn insists_on_signatures(disk: &RootDisk, image: &Pinned) -> bool {
+    let policy = text(disk, trust::PATH).and_then(|text| Policy::parse(&text).ok());
+    policy.is_some_and(|policy| policy.insists_on_signatures(image))
 }
 
 /// The kernel that runs.

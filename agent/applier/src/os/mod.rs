@@ -11,13 +11,13 @@ use ostler_core::os::backend::{Backend, Host, choose};
 use ostler_core::os::goal::{Goal, OsChange, Platform};
 use ostler_core::os::image::Pinned;
 use ostler_core::os::preflight::{self, FailedTarget};
-use ostler_core::os::trust::Requirement;
 use ostler_core::os_release::OsRelease;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine;
 use ostler_host::os::bootc::{Bootc, Settings};
 use ostler_host::os::extensions::Extensions;
 use ostler_host::os::external::External;
+use ostler_host::os::lock::SysrootLock;
 use ostler_host::os::preflight::{Known, Survey};
 use ostler_host::os::rpm_ostree::{self, RpmOstree, Trust};
 use ostler_host::os::skopeo::Skopeo;
@@ -75,17 +75,17 @@ impl<'d> LiveOs<'d> {
 
     fn bootc(&self, enforce_signatures: bool) -> Result<Bootc<RootDisk>, OsError> {
         let limits = bus::Limits { call: CALL, job: TRANSACTION };
-        let settings =
-            Settings { program: BOOTC.to_owned(), address: None, limits, patience: TRANSACTION, enforce_signatures };
+        let settings = Settings {
+            program: BOOTC.to_owned(),
+            address: None,
+            limits,
+            patience: TRANSACTION,
+            others: OTHERS,
+            enforce_signatures,
+        };
         let disk =
             RootDisk::open(self.root).map_err(|error| OsError::Sysroot { action: "reach", source: error.into() })?;
-        Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone())))
-    }
-
-    fn demands_signature(&self, image: Option<&str>) -> bool {
-        let ruling =
-            image.and_then(|image| Pinned::parse(image).ok()).and_then(|image| facts::ruling(self.disk, &image));
-        ruling.is_some_and(|ruling| matches!(ruling.requirement, Requirement::Signed { .. }))
+        Ok(Bootc::new(settings, disk, Box::new(self.sysroot.clone()), SysrootLock::at(self.root)))
     }
 
     fn skopeo(&self) -> Result<Skopeo, OsError> {
@@ -103,13 +103,15 @@ impl OsHost for LiveOs<'_> {
     }
 
     fn backend(&self, goal: &Goal) -> Result<Box<dyn OsBackend + '_>, OsError> {
-        let signed = self.demands_signature(goal.image.as_deref());
+        let image = goal.image.as_deref().and_then(|image| Pinned::parse(image).ok());
+        let signed = image.is_some_and(|image| facts::insists_on_signatures(self.disk, &image));
         Ok(match choose(&self.host, goal.has_packages())? {
             Backend::RpmOstree => {
                 auth::link_credentials(self.disk)?;
                 let limits = rpm_ostree::Limits { call: CALL, transaction: TRANSACTION, others: OTHERS };
                 let trust = if signed { Trust::Signed } else { Trust::Policy };
-                Box::new(RpmOstree::new(None, limits, trust)?)
+                let deployments = (Box::new(self.sysroot.clone()) as Box<dyn Sysroot>, SysrootLock::at(self.root));
+                Box::new(RpmOstree::new(None, limits, trust, deployments)?)
             }
             Backend::Bootc => {
                 auth::link_credentials(self.disk)?;
@@ -122,7 +124,9 @@ impl OsHost for LiveOs<'_> {
     fn findings(&self, change: &OsChange, failed: Vec<FailedTarget>) -> Result<Outlook, OsError> {
         let pinned = change.goal.image.as_deref().and_then(|image| Pinned::parse(image).ok());
         let image = pinned.filter(|_| !change.goal.is_image_of(&change.before));
-        let Some(image) = image else { return Ok(Outlook::default()) };
+        let Some(image) = image else {
+            return Ok(Outlook { findings: Vec::new(), manifest: change.goal.manifest.clone() });
+        };
         let known = Known {
             booted_major: self.host.release.major().filter(|_| self.host.release.is_el()),
             kernel: facts::kernel(),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ostler_core::kargs;
 use ostler_core::os::image::pull_specification;
+use ostler_core::os::image_kargs;
 use ostler_core::os::state::{Installed, OsState};
 use ostree::gio::Cancellable;
 use ostree::{Deployment, RepoListRefsExtFlags, gio, glib};
@@ -31,7 +32,10 @@ pub(super) fn state(root: &Path) -> Result<OsState, glib::Error> {
     sysroot.load(NEVER)?;
     let repository = sysroot.repo();
     let deployments = sysroot.deployments();
-    let read = |deployment: &Deployment| installed(&repository, deployment);
+    let read = |deployment: &Deployment| Installed {
+        image_kargs: image_kargs(&root.join(sysroot.deployment_dirpath(deployment))),
+        ..installed(&repository, deployment)
+    };
     Ok(OsState {
         backend: None,
         booted: sysroot.booted_deployment().as_ref().map(read),
@@ -96,6 +100,7 @@ fn installed(repository: &ostree::Repo, deployment: &Deployment) -> Installed {
         serial: u32::try_from(deployment.deployserial()).unwrap_or_default(),
         stateroot: deployment.osname().to_string(),
         kargs: kargs(deployment),
+        image_kargs: Vec::new(),
         pinned: deployment.is_pinned(),
         packages: list("packages", "requested"),
         removals: list("overrides", "remove"),
@@ -109,6 +114,16 @@ pub(super) fn kargs(deployment: &Deployment) -> Vec<String> {
     let mut kargs = kargs::split(options.as_deref().unwrap_or_default());
     kargs.retain(|argument| !argument.starts_with("ostree="));
     kargs
+}
+
+/// Kernel arguments that the image of a deployment lists, given the directory of the deployment.
+fn image_kargs(deployment: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(deployment.join(image_kargs::DIRECTORY)).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| path.to_str().is_some_and(|path| path.ends_with(image_kargs::ENDING)));
+    files.sort();
+    let texts = files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    texts.flat_map(|text| image_kargs::parse(&text, std::env::consts::ARCH)).collect()
 }
 
 /// What a deployment was made from: a container image, or what the machine-config-daemon of old wrote down as one.

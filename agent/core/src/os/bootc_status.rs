@@ -35,8 +35,6 @@ pub struct Entry {
     pub incompatible: bool,
     /// Whether a restart of user space alone leads to it.
     pub soft_reboot_capable: bool,
-    /// Whether a restart will not finish it.
-    pub held_back: bool,
 }
 
 /// Why a document is no status.
@@ -86,11 +84,6 @@ struct Deployment {
     incompatible: bool,
     #[serde(deserialize_with = "or_default")]
     soft_reboot_capable: bool,
-    // The same under its name of two releases.
-    #[serde(deserialize_with = "or_default")]
-    download_only: bool,
-    #[serde(deserialize_with = "or_default")]
-    finalization_locked: bool,
 }
 
 #[derive(Deserialize)]
@@ -112,13 +105,15 @@ struct Ostree {
 }
 
 impl BootcStatus {
-    /// Reads the document.
-    pub fn parse(document: &[u8]) -> Result<Self, BootcStatusError> {
-        if document.len() > MOST {
+    /// Reads the document in what was written to standard output. Releases up to 1.6 write there too that they wait for the
+    /// lock on the deployments.
+    pub fn parse(written: &[u8]) -> Result<Self, BootcStatusError> {
+        if written.len() > MOST {
             return Err(BootcStatusError::TooLong);
         }
-        let document: Document =
-            serde_json::from_slice(document).map_err(|error| BootcStatusError::Malformed(error.into()))?;
+        let noise: usize = written.split_inclusive(|byte| *byte == b'\n').take_while(is_noise).map(<[u8]>::len).sum();
+        let document: Document = serde_json::from_slice(written.get(noise..).unwrap_or_default())
+            .map_err(|error| BootcStatusError::Malformed(error.into()))?;
         if document.kind != KIND || !document.api_version.starts_with(API) {
             let cut = |text: String| text.chars().take(80).collect();
             return Err(BootcStatusError::Unknown { kind: cut(document.kind), version: cut(document.api_version) });
@@ -142,9 +137,12 @@ impl From<Deployment> for Entry {
             checksum: deployment.ostree.map(|ostree| ostree.checksum),
             incompatible: deployment.incompatible,
             soft_reboot_capable: deployment.soft_reboot_capable,
-            held_back: deployment.download_only || deployment.finalization_locked,
         }
     }
+}
+
+fn is_noise(line: &&[u8]) -> bool {
+    !line.trim_ascii_start().starts_with(b"{")
 }
 
 /// An explicit null is as good as nothing.
@@ -193,15 +191,18 @@ mod tests {
             checksum: some("3c6d"),
             incompatible: false,
             soft_reboot_capable: true,
-            held_back: true,
         };
         assert_eq!(full.staged, Some(staged));
         let booted = full.booted.unwrap();
         assert_eq!((booted.digest, booted.incompatible), (some("sha256:736b"), true));
-        assert!(!booted.soft_reboot_capable && !booted.held_back);
+        assert!(!booted.soft_reboot_capable);
         assert_eq!(full.rollback, Some(Entry::default()));
+        for noise in ["Waiting for sysroot lock...\n", "Waiting for sysroot lock...\n\u{1b}[2mnoise\u{1b}[0m\n\n"] {
+            let noisy = format!("{noise}{FOREIGN}\n");
+            assert_eq!(BootcStatus::parse(noisy.as_bytes()).unwrap(), BootcStatus::default());
+        }
         let early = BootcStatus::parse(EARLY.as_bytes()).unwrap();
-        assert!(early.staged.unwrap().held_back);
+        assert_eq!(early.staged.unwrap().digest, some("sha256:1"));
         assert_eq!(early.booted, Some(Entry::default()));
     }
 

@@ -29,5 +29,6 @@ pub fn wish(image: &str) -> Deployment {
         extensions: Vec::new(),
         extensions_image: String::new(),
         kernel_arguments: kargs::Change::default(),
+        own_arguments: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::image::{ImageError, Pinned};
+use super::order::Order;
 use super::state::Installed;
 use crate::extensions::PackageChange;
 use crate::kargs;
@@ -37,6 +38,9 @@ pub struct Goal {
     pub manifest: Option<String>,
     /// All kernel arguments.
     pub kargs: Vec<String>,
+    /// Those of them that only the image of the deployment before asked for: another image may drop them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_kargs: Vec<String>,
     /// Packages layered by request, sorted.
     pub packages: Vec<String>,
     /// Packages of the image removed by request, sorted.
@@ -60,7 +64,10 @@ impl OsChange {
     /// What a configuration changes on a machine that was booted from `before`.
     pub fn of(wish: &Deployment, before: &Installed, platform: Platform) -> Result<Self, Impossible> {
         let goal = Goal::of(wish, before, platform)?;
-        let wants = !goal.packages.is_empty() && !wish.extensions_image.is_empty();
+        // With other kernel arguments alone, packages stay as they were assembled.
+        let order = Order::between(before, &goal);
+        let assembles = order.image.is_some() || !order.packages.is_empty();
+        let wants = assembles && !goal.packages.is_empty() && !wish.extensions_image.is_empty();
         if wants {
             Pinned::parse(&wish.extensions_image)?;
         }
@@ -142,8 +149,9 @@ impl Goal {
         Self {
             image: installed.image.clone(),
             digest: installed.digest.clone(),
-            manifest: None,
+            manifest: installed.digest.clone().filter(|digest| !pinned_by(installed, digest)),
             kargs: installed.kargs.clone(),
+            image_kargs: Vec::new(),
             packages: sorted(&installed.packages),
             removals: sorted(&installed.removals),
         }
@@ -154,10 +162,13 @@ impl Goal {
         let mut goal = Self::keeping(base);
         if !wish.image.is_empty() {
             let pinned = Pinned::parse(&wish.image)?;
+            // The origin tells what an index led to when the deployment was made from it.
+            goal.manifest = goal.manifest.filter(|_| pinned_by(base, pinned.digest()));
             goal.digest = Some(pinned.digest().to_owned());
             goal.image = Some(pinned.to_string());
         }
         goal.kargs = wish.kernel_arguments.apply_to(&base.kargs);
+        goal.image_kargs = kargs::common(&kargs::without(&goal.kargs, &wish.own_arguments), &base.image_kargs);
         if wish.kernel_type == KernelType::Pages64k && !platform.aarch64 {
             return Err(Impossible::Pages64k);
         }
@@ -197,8 +208,8 @@ impl Goal {
         self.packages = sorted(&self.packages);
     }
 
-    /// Whether a deployment is the goal. Kernel arguments that an image brings along are its own affair; those that were
-    /// on the line, and those that `before` had and the goal has not, are ours.
+    /// Whether a deployment is the goal. Kernel arguments that an image lists are its own affair, whether it brings or drops
+    /// them; the others that were on the line, and those that `before` had and the goal has not, are ours.
     pub fn check(&self, installed: &Installed, before: &[String]) -> Result<(), Mismatch> {
         if let Some(wanted) = &self.digest
             && !self.is_image_of(installed)
@@ -212,15 +223,22 @@ impl Goal {
             let (missing, extra) = (without(&wanted, &requested), without(&requested, &wanted));
             return Err(Mismatch::Packages { missing, extra });
         }
-        let missing = kargs::without(&self.kargs, &installed.kargs);
+        let dropped = kargs::without(&self.image_kargs, &installed.image_kargs);
+        let missing = kargs::without(&kargs::without(&self.kargs, &installed.kargs), &dropped);
         let to_go = kargs::without(before, &self.kargs);
         let surplus = kargs::without(&installed.kargs, &self.kargs);
-        let extra = kargs::common(&to_go, &surplus);
+        let extra = kargs::without(&kargs::common(&to_go, &surplus), &installed.image_kargs);
         if missing.is_empty() && extra.is_empty() {
             return Ok(());
         }
         Err(Mismatch::Kargs { missing, extra })
     }
+}
+
+/// Whether a deployment was made from the image with a digest by that name.
+fn pinned_by(installed: &Installed, digest: &str) -> bool {
+    let origin = installed.image.as_deref().and_then(|image| Pinned::parse(image).ok());
+    origin.is_some_and(|origin| origin.digest() == digest)
 }
 
 /// A removed package is as much a request as a layered one.
@@ -248,7 +266,6 @@ fn is_our_kernel(package: &str) -> bool {
 mod tests {
     use super::*;
     use crate::os::fixture::{IMAGE_A, IMAGE_B, installed, wish};
-    use crate::os::order::Order;
 
     const EL: Platform = Platform { el: true, aarch64: false };
     const ARM: Platform = Platform { el: true, aarch64: true };
@@ -288,6 +305,39 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_stays_is_known_by_the_origin_of_the_booted_deployment() {
+        let manifest = Some("sha256:of-this-architecture".to_owned());
+        let base = Installed { digest: manifest.clone(), ..installed(IMAGE_A, "a") };
+        let mut same = wish(IMAGE_A);
+        same.kernel_arguments.append = words("b");
+        let goal = Goal::of(&same, &base, EL).unwrap();
+        let order = Order::between(&base, &goal);
+        assert!(goal.is_image_of(&base) && order.image.is_none() && order.kargs.is_some());
+        assert_eq!(Goal::of(&wish(IMAGE_B), &base, EL).unwrap().manifest, None);
+        // On the way back the index is pulled again, and leads to the same manifest.
+        let back = Order::between(&installed(IMAGE_B, "a"), &Goal::keeping(&base));
+        assert_eq!((back.image.as_deref(), back.manifest), (Some(IMAGE_A), manifest));
+        assert_eq!(Goal::keeping(&installed(IMAGE_A, "")).manifest, None);
+    }
+
+    #[test]
+    fn extensions_are_needed_where_packages_are_assembled_anew() {
+        let base = Installed { packages: words("usbguard"), ..installed(IMAGE_A, "a") };
+        let keep = Deployment { extensions: words("usbguard"), extensions_image: IMAGE_B.to_owned(), ..wish(IMAGE_A) };
+        let mut kargs = keep.clone();
+        kargs.kernel_arguments.append = words("b");
+        for (wish, needed) in [
+            (kargs, false),
+            (Deployment { image: IMAGE_B.to_owned(), ..keep.clone() }, true),
+            (Deployment { extensions: words("usbguard sysstat"), ..keep.clone() }, true),
+            (Deployment { extensions: Vec::new(), ..keep }, false),
+        ] {
+            let change = OsChange::of(&wish, &base, EL).unwrap();
+            assert_eq!(change.extensions_image.is_some(), needed, "{wish:?}");
+        }
+    }
+
+    #[test]
     fn kernel_arguments_are_judged_by_count_and_foreign_ones_not_at_all() {
         let base = installed(IMAGE_A, "root=x a a b");
         let mut wish = wish(IMAGE_A);
@@ -302,6 +352,30 @@ mod tests {
             ("a b c b", false),
         ] {
             assert_eq!(goal.check(&installed(IMAGE_A, line), &base.kargs).is_ok(), reached, "{line}");
+        }
+    }
+
+    fn listing(image: &str, line: &str, listed: &str) -> Installed {
+        Installed { image_kargs: words(listed), ..installed(image, line) }
+    }
+
+    #[test]
+    fn an_image_may_bring_and_drop_its_own_arguments_and_no_others() {
+        let base = listing(IMAGE_A, "root=x old.image both", "old.image both");
+        let mut wish = wish(IMAGE_B);
+        wish.own_arguments = words("both new");
+        wish.kernel_arguments = kargs::Change { remove: words("both gone"), append: words("both new") };
+        let goal = Goal::of(&wish, &base, EL).unwrap();
+        for (line, listed, reached) in [
+            ("root=x both new new.image", "new.image", true),
+            ("root=x both new old.image", "new.image", true),
+            ("root=x both new gone", "gone", true),
+            ("root=x both new", "old.image", false),
+            ("root=x new", "", false),
+            ("both new", "", false),
+        ] {
+            let made = listing(IMAGE_B, line, listed);
+            assert_eq!(goal.check(&made, &words("root=x gone")).is_ok(), reached, "{line}: {listed}");
         }
     }
 

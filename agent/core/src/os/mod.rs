@@ -11,6 +11,7 @@ pub mod bootloader;
 pub mod complaint;
 pub mod goal;
 pub mod image;
+pub mod image_kargs;
 pub mod layer;
 pub mod manifest;
 pub mod mirrors;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::goal::Goal;
 use super::state::Installed;
+use crate::kargs;
 
 /// The difference between a deployment and a goal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,8 +15,11 @@ pub struct Order {
     /// The digest of its manifest for this architecture, where its own is that of an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub manifest: Option<String>,
-    /// All kernel arguments of the new deployment; none when they stay.
+    /// All kernel arguments of the new deployment, but for what its image makes of them; none when they stay.
     pub kargs: Option<Vec<String>>,
+    /// Those of them that a new image may drop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_kargs: Vec<String>,
     /// What happens to packages.
     pub packages: Packages,
 }
@@ -51,7 +55,10 @@ impl Order {
         Self {
             image: if other_image { goal.image.clone() } else { None },
             manifest: if other_image { goal.manifest.clone() } else { None },
-            kargs: (goal.kargs != from.kargs).then(|| goal.kargs.clone()),
+            // A backend may take equal ones of the configuration off the line with those of the old image.
+            kargs: (goal.kargs != from.kargs || (other_image && !from.image_kargs.is_empty()))
+                .then(|| goal.kargs.clone()),
+            image_kargs: if other_image { goal.image_kargs.clone() } else { Vec::new() },
             packages: Packages {
                 install: missing(&goal.packages, &from.packages),
                 uninstall: missing(&from.packages, &goal.packages),
@@ -59,6 +66,19 @@ impl Order {
                 reset: missing(&from.removals, &goal.removals),
             },
         }
+    }
+
+    /// The line that a deployment should have which was made from the booted one; none when it may stay as it is.
+    pub fn line(&self, booted: &Installed, made: &Installed) -> Option<Vec<String>> {
+        let taken_off = kargs::without(&booted.kargs, &made.kargs);
+        let wanted = kargs::without(self.kargs.as_ref()?, &kargs::common(&self.image_kargs, &taken_off));
+        let mut line = kargs::with_additions(&wanted, &booted.kargs, &made.kargs);
+        // What the image lists was not put on the line a second time where the configuration had put it there.
+        let brought = kargs::without(&made.image_kargs, &booted.image_kargs);
+        let kept: Vec<String> =
+            brought.into_iter().filter(|one| made.kargs.contains(one) && !line.contains(one)).collect();
+        line.extend(kept);
+        Some(line).filter(|line| *line != made.kargs)
     }
 
     /// Whether there is nothing to do.
@@ -70,6 +90,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kargs::split;
     use crate::kernel::KernelType;
     use crate::os::fixture::{IMAGE_A, IMAGE_B, installed, wish};
     use crate::os::goal::Platform;
@@ -98,5 +119,39 @@ mod tests {
         let back = Order::between(&swapped, &Goal::keeping(&base));
         assert_eq!((back.packages.uninstall.len(), back.packages.reset.len()), (3, 5));
         assert!(back.image.is_none() && back.kargs.is_none());
+    }
+
+    #[test]
+    fn the_line_of_a_new_image_is_ours_and_what_the_image_makes_of_it() {
+        let listing = |image, line, listed: &str| Installed { image_kargs: split(listed), ..installed(image, line) };
+        for (booted, listed, change, own, made, brings, expected) in [
+            // bootc has taken off what only the old image lists, and with it what the configuration owns too.
+            ("root=x img", "img", ["", ""], "", "root=x", "", None),
+            ("root=x img", "img", ["", "new"], "new", "root=x", "", Some("root=x new")),
+            ("root=x img both both", "img both", ["", ""], "both", "root=x", "", Some("root=x both")),
+            ("root=x both", "both", ["", ""], "both", "root=x", "", Some("root=x both")),
+            // rpm-ostree takes nothing off.
+            ("root=x img", "img", ["", "new"], "new", "root=x img", "", Some("root=x img new")),
+            // What the new image brings stays, even where the configuration gives it up at the same time.
+            ("root=x", "", ["", ""], "", "root=x brought", "brought", None),
+            ("root=x old", "", ["old", "new"], "new", "root=x old brought", "brought", Some("root=x new brought")),
+            ("root=x old", "", ["old", ""], "", "root=x old", "old", None),
+            // bootc before 1.11 puts on the line again what an image without a list cannot drop.
+            ("root=x img", "img", ["", ""], "", "root=x img img", "", Some("root=x img")),
+        ] {
+            let booted = listing(IMAGE_A, booted, listed);
+            let [remove, append] = change.map(split);
+            let wish = Deployment {
+                kernel_arguments: kargs::Change { remove, append },
+                own_arguments: split(own),
+                ..wish(IMAGE_B)
+            };
+            let goal = Goal::of(&wish, &booted, EL).unwrap();
+            let made = listing(IMAGE_B, made, brings);
+            let line = Order::between(&booted, &goal).line(&booted, &made);
+            assert_eq!(line, expected.map(split), "{booted:?} {made:?}");
+            let end = Installed { kargs: line.unwrap_or(made.kargs.clone()), ..made };
+            goal.check(&end, &booted.kargs).unwrap();
+        }
     }
 }

@@ -53,6 +53,9 @@ pub struct Installed {
     pub stateroot: String,
     /// Kernel arguments, without those that only locate the deployment.
     pub kargs: Vec<String>,
+    /// Those that its image lists in [`image_kargs::DIRECTORY`](super::image_kargs::DIRECTORY), on the line or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_kargs: Vec<String>,
     /// Whether a person has asked for it to be kept.
     pub pinned: bool,
     /// Packages layered on the image by request.

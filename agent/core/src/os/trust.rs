@@ -219,6 +219,13 @@ impl Policy {
         };
         Ruling { requirement: requirement(rules), scope }
     }
+
+    /// Whether rpm-ostree and bootc are told to insist on signatures. They then refuse every image if the default of the
+    /// file accepts anything, whatever the scope of the image asks for; the rules of its scope hold either way.
+    pub fn insists_on_signatures(&self, image: &Pinned) -> bool {
+        requirement(&self.default) != Requirement::AcceptsAnything
+            && matches!(self.ruling(image).requirement, Requirement::Signed { .. })
+    }
 }
 
 fn check(scope: &str, rules: &[Rule]) -> Result<(), PolicyError> {
@@ -382,6 +389,24 @@ mod tests {
         ] {
             let policy = policy(&format!(r#""q.example":[{}]"#, rules.join(",")));
             assert_eq!(policy.ruling(&image("q.example/os")).requirement, expected, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn signatures_are_insisted_on_where_the_default_does_not_accept_anything() {
+        let signed = r#"[{"type":"signedBy","keyType":"GPGKeys","keyPath":"/k/gpg"}]"#;
+        let reject = r#"[{"type":"reject"}]"#;
+        for (default, scope, expected) in [
+            (ACCEPT, signed, false),
+            (ACCEPT, ACCEPT, false),
+            (reject, signed, true),
+            (reject, ACCEPT, false),
+            (signed, signed, true),
+            (signed, ACCEPT, false),
+        ] {
+            let text = format!(r#"{{"default":{default},"transports":{{"docker":{{"q.example":{scope}}}}}}}"#);
+            let policy = Policy::parse(&text).unwrap();
+            assert_eq!(policy.insists_on_signatures(&image("q.example/os")), expected, "{text}");
         }
     }
 

@@ -228,6 +228,7 @@ fn stage_os(observed: &Observed, new: &MachineConfig, parts: Parts, kernel_type:
             extensions: new.extensions.clone(),
             extensions_image: new.extensions_image.clone(),
             kernel_arguments: kargs::Change::between(&old, &new.kernel_arguments),
+            own_arguments: new.kernel_arguments.iter().flat_map(|entry| kargs::split(entry)).collect(),
         })
     })
 }

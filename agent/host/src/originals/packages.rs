@@ -9,6 +9,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -23,6 +24,10 @@ const GLANCE: Duration = Duration::from_millis(10);
 const MOST_ARGUMENTS: usize = 256 << 10;
 /// Bytes of an answer; one line per path, its text a little longer than the path.
 const MOST_ANSWER: u64 = 16 << 20;
+/// Where an operating system has the database, and what one consists of. `rpm` makes a directory where it misses one: where
+/// that should have become a link into `/usr`, rpm-ostreed does not start any more.
+const DATABASES: [&str; 3] = ["usr/share/rpm", "usr/lib/sysimage/rpm", "var/lib/rpm"];
+const DATABASE_FILES: [&str; 3] = ["rpmdb.sqlite", "Packages.db", "Packages"];
 /// What is printed for each package that owns a path.
 const OWNED: &str = "owned";
 /// What is said of paths that went away, or that are links to nowhere.
@@ -70,9 +75,11 @@ pub enum PackageError {
 
 impl PackageDatabase {
     /// Asks this machine's `rpm` about paths, in as few processes as they fit in. Paths that do not exist, and those asked
-    /// of a machine without `rpm`, are not owned.
+    /// of a machine without `rpm` or without its database, are not owned.
     pub fn query(paths: &[RootPath]) -> Result<Self, PackageError> {
-        Self::query_with(&Question { program: "rpm".into(), options: Vec::new(), patience: PATIENCE }, paths)
+        let Some(database) = database(Path::new("/")) else { return Ok(Self::default()) };
+        let options = vec!["--dbpath".into(), database.into()];
+        Self::query_with(&Question { program: "rpm".into(), options, patience: PATIENCE }, paths)
     }
 
     fn query_with(question: &Question, paths: &[RootPath]) -> Result<Self, PackageError> {
@@ -94,6 +101,12 @@ impl PackageOwners for PackageDatabase {
     fn owned(&self, path: &RootPath) -> bool {
         self.owned.contains(path)
     }
+}
+
+/// The directory with the database of a machine.
+fn database(root: &Path) -> Option<PathBuf> {
+    let mut all = DATABASES.iter().map(|directory| root.join(directory));
+    all.find(|directory| DATABASE_FILES.iter().any(|file| directory.join(file).is_file()))
 }
 
 fn chunks<'p>(paths: &BTreeSet<&'p RootPath>) -> Vec<Vec<&'p RootPath>> {

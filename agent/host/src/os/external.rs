@@ -77,7 +77,9 @@ fn differences(order: &Order, staged: &Installed) -> Result<(), OsError> {
             return Err(not_yet(format!("another controller has staged {found}, not yet {}", pinned.digest())));
         }
     }
-    let missing = order.kargs.as_ref().map(|goal| kargs::without(goal, &staged.kargs)).unwrap_or_default();
+    let dropped = kargs::without(&order.image_kargs, &staged.image_kargs);
+    let wanted = kargs::without(order.kargs.as_deref().unwrap_or_default(), &dropped);
+    let missing = kargs::without(&wanted, &staged.kargs);
     if !missing.is_empty() {
         return Err(not_yet(format!(
             "another controller has not yet staged the kernel arguments {}",

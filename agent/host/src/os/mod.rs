@@ -10,6 +10,7 @@ pub mod extensions;
 pub mod external;
 #[cfg(test)]
 mod fixture;
+pub mod lock;
 pub mod next_root;
 pub mod preflight;
 pub mod registry;
@@ -74,6 +75,15 @@ pub trait OsHost {
 
     /// Takes them away again, if they are there.
     fn close_extensions(&self) -> Result<(), OsError>;
+}
+
+/// Gives the next deployment, which was made from the booted one, the kernel arguments of an order.
+fn set_line(sysroot: &dyn Sysroot, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+    let state = sysroot.read()?;
+    let booted = state.booted.unwrap_or_default();
+    let Some(line) = order.line(&booted, state.staged.as_ref().unwrap_or(&booted)) else { return Ok(()) };
+    told("setting the kernel arguments of the next deployment");
+    sysroot.restage(&line)
 }
 
 /// What was found out before a change.

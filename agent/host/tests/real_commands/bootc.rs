@@ -7,11 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ostler_core::kargs;
-use ostler_core::os::order::{Order, Packages};
+use ostler_core::os::order::Order;
 use ostler_core::os::state::{Installed, OsState};
 use ostler_core::protocol::Class;
 use ostler_host::disk::RootDisk;
 use ostler_host::os::bootc::{Bootc, SWITCH_UNIT, Settings};
+use ostler_host::os::lock::SysrootLock;
 use ostler_host::os::{OsBackend, OsError, Sysroot};
 
 use super::container::Container;
@@ -22,6 +23,7 @@ pub const SCRIPT: &str = r#"#!/bin/sh
 state=/run/bootc
 mkdir -p $state
 [ "$1" = status ] || echo "$*" >> $state/calls
+[ -n "$NO_COLOR" ] || { echo "coloured" >&2; exit 1; }
 for last; do :; done
 entry() {
     [ -e $state/$1 ] || { echo null; return; }
@@ -42,6 +44,7 @@ switch)
     echo "${last#*@}" > $state/staged
     ;;
 status)
+    [ -e $state/noisy ] && echo "Waiting for sysroot lock..."
     echo "{\"apiVersion\":\"org.containers.bootc/v1\",\"kind\":\"BootcHost\",\"status\":{\"booted\":$(entry booted),\"staged\":$(entry staged),\"rollback\":$(entry rollback)}}"
     ;;
 esac
@@ -58,7 +61,8 @@ struct Deployments {
 impl Sysroot for Deployments {
     fn read(&self) -> Result<OsState, OsError> {
         let of = |kargs: &str| Installed { kargs: kargs::split(kargs), ..Installed::default() };
-        let staged = self.state.join("staged").exists().then(|| of(&self.staged_kargs));
+        let digest = fs::read_to_string(self.state.join("staged")).ok().map(|text| text.trim().to_owned());
+        let staged = digest.is_some().then(|| Installed { digest, ..of(&self.staged_kargs) });
         Ok(OsState { booted: Some(of("root=x old")), staged, ..OsState::default() })
     }
 
@@ -90,14 +94,23 @@ fn backend(machine: &Container, enforce_signatures: bool) -> (Bootc<RootDisk>, D
     let _ = fs::remove_dir_all(&state);
     fs::create_dir_all(&state).unwrap();
     let deployments = Deployments { state, staged_kargs: "root=x old from.image".to_owned(), restaged: Rc::default() };
-    let settings = Settings {
+    let settings = Settings { enforce_signatures, ..settings(machine) };
+    (Bootc::new(settings, disk(machine), Box::new(deployments.clone()), lock(machine)), deployments)
+}
+
+fn settings(machine: &Container) -> Settings {
+    Settings {
         program: "/opt/ostler/bootc".to_owned(),
         address: Some(address(machine)),
         limits: LIMITS,
         patience: Duration::from_secs(180),
-        enforce_signatures,
-    };
-    (Bootc::new(settings, disk(machine), Box::new(deployments.clone())), deployments)
+        others: Duration::from_secs(180),
+        enforce_signatures: false,
+    }
+}
+
+fn lock(machine: &Container) -> SysrootLock {
+    SysrootLock::at(&machine.path(""))
 }
 
 fn digest() -> String {
@@ -106,7 +119,7 @@ fn digest() -> String {
 
 fn order(repository: &str, kargs: Option<&str>) -> Order {
     let image = Some(format!("quay.example/{repository}:tag@{}", digest()));
-    Order { image, manifest: None, kargs: kargs.map(kargs::split), packages: Packages::default() }
+    Order { image, kargs: kargs.map(kargs::split), ..Order::default() }
 }
 
 fn calls(deployments: &Deployments) -> Vec<String> {
@@ -124,6 +137,7 @@ pub fn stages(machine: &Container) {
         assert_eq!(*deployments.restaged.borrow(), ["root=x new from.image"]);
         assert!(lines.iter().any(|line| line.contains(&name)), "{lines:?}");
         assert_eq!(bootc.status().unwrap().staged.unwrap().digest, Some(digest()));
+        fs::write(deployments.state.join("noisy"), "").unwrap();
         for capable in [false, true] {
             assert_eq!(bootc.status().unwrap().staged.unwrap().soft_reboot_capable, capable);
             fs::write(deployments.state.join("capable"), "").unwrap();
@@ -175,14 +189,8 @@ pub fn mismatch(machine: &Container) {
 
 pub fn reattaches(machine: &Container) {
     let (bootc, deployments) = backend(machine, false);
-    let impatient = Settings {
-        program: "/opt/ostler/bootc".to_owned(),
-        address: Some(address(machine)),
-        limits: LIMITS,
-        patience: Duration::from_millis(200),
-        enforce_signatures: false,
-    };
-    let first = Bootc::new(impatient, disk(machine), Box::new(deployments.clone()));
+    let impatient = Settings { patience: Duration::from_millis(200), ..settings(machine) };
+    let first = Bootc::new(impatient, disk(machine), Box::new(deployments.clone()), lock(machine));
     let error = first.stage(&order("slow", None), &mut |_| {}).unwrap_err();
     assert!(matches!(error, OsError::TooSlow { .. }), "{error:?}");
     let bus = connect(machine);

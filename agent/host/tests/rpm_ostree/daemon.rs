@@ -27,13 +27,16 @@ pub struct Deployed {
     pub digest: String,
     pub packages: Vec<String>,
     pub removals: Vec<String>,
+    pub initramfs_etc: Vec<String>,
     pub kargs: String,
 }
 
 impl Deployed {
     fn fields(&self) -> HashMap<&'static str, OwnedVariant> {
         let owned = |value: Variant<'_>| value.try_to_owned().unwrap();
-        HashMap::from([
+        let layered = !self.packages.is_empty() || !self.removals.is_empty();
+        let base = layered.then(|| ("base-checksum", owned(Variant::from("c0ffee"))));
+        let mut fields = HashMap::from([
             ("osname", owned(Variant::from("testos"))),
             ("booted", owned(Variant::from(self.booted))),
             ("staged", owned(Variant::from(self.staged))),
@@ -41,7 +44,10 @@ impl Deployed {
             ("container-image-reference-digest", owned(Variant::from(self.digest.as_str()))),
             ("requested-packages", owned(Variant::from(self.packages.clone()))),
             ("requested-base-removals", owned(Variant::from(self.removals.clone()))),
-        ])
+            ("initramfs-etc", owned(Variant::from(self.initramfs_etc.clone()))),
+        ]);
+        fields.extend(base);
+        fields
     }
 }
 
@@ -59,6 +65,8 @@ pub struct State {
     pub joined: Option<Arc<Transaction>>,
     /// Signals that come before the answer to a start.
     pub ahead: usize,
+    /// Whether libostree fails.
+    pub broken: bool,
     deaths: usize,
     /// Whose transactions are: the client's id by its bus name.
     clients: HashMap<String, String>,

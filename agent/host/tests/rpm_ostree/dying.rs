@@ -1,5 +1,6 @@
 //! A daemon that goes away: what it has done by then counts, and nothing else does.
 
+use ostler_core::os::order::Order;
 use ostler_host::os::rpm_ostree::RpmOstree;
 use ostler_host::os::{OsBackend, OsError};
 
@@ -40,6 +41,22 @@ fn at_every_moment(end: &Act) {
 #[test]
 fn a_daemon_that_dies_at_any_message_has_done_what_can_be_seen() {
     at_every_moment(&Act::Die);
+}
+
+#[test]
+fn an_index_is_told_by_the_manifest_that_it_leads_to() {
+    let daemon = Daemon::start();
+    let order = Order { manifest: Some(digest('e')), ..to_image() };
+    let made = Deployed { staged: true, digest: digest('e'), ..Deployed::default() };
+    daemon.script([Act::Say("now"), Act::Sleep(100), Act::Die]);
+    let shared = daemon.shared.clone();
+    let mut told = |line: &str| {
+        if line == "now" {
+            let made = Deployed { kargs: crate::LINE.to_owned(), ..made.clone() };
+            shared.with(|state| crate::daemon::place(&mut state.deployments, made));
+        }
+    };
+    driver(&daemon, limits()).stage(&order, &mut told).unwrap();
 }
 
 #[test]

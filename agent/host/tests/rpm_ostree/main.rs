@@ -4,16 +4,19 @@
 mod bus;
 mod daemon;
 mod dying;
+mod libostree;
 mod transaction;
 
 use std::time::{Duration, Instant};
 
 use bus::Bus;
 use daemon::{Daemon, Deployed, Wrong};
+use libostree::Libostree;
 use ostler_core::kargs;
 use ostler_core::os::order::{Order, Packages};
+use ostler_host::os::lock::SysrootLock;
 use ostler_host::os::rpm_ostree::{Limits, RpmOstree, Trust};
-use ostler_host::os::{OsBackend, OsError};
+use ostler_host::os::{OsBackend, OsError, Sysroot};
 use transaction::{Act, Transaction};
 
 const DONE: [Act; 2] = [Act::Apply, Act::Finish(Ok(()))];
@@ -42,7 +45,9 @@ fn limits() -> Limits {
 }
 
 fn driver(daemon: &Daemon, limits: Limits) -> RpmOstree {
-    RpmOstree::new(Some(&daemon.bus.address), limits, Trust::Policy).unwrap()
+    let lock = SysrootLock::at(daemon.bus.directory.path());
+    let deployments = (Box::new(Libostree(daemon.shared.clone())) as Box<dyn Sysroot>, lock);
+    RpmOstree::new(Some(&daemon.bus.address), limits, Trust::Policy, deployments).unwrap()
 }
 
 /// Stages, and says what was told.
@@ -104,7 +109,7 @@ fn an_order_is_one_update_and_one_change_of_the_line() {
         [
             update(OPTIONS)
                 .replace("+[] -[] remove[] reset[]", r#"+["usbguard"] -["htop"] remove["vim"] reset["nano"]"#),
-            format!("KernelArgs {LINE} => root=x nosmt ostree=/boot.0"),
+            "restage root=x nosmt".to_owned(),
         ]
     );
     let made = staged(&daemon).unwrap();
@@ -157,6 +162,32 @@ fn what_an_image_brings_to_the_line_stays_on_it_and_a_line_that_is_there_is_not_
 
     stage(&driver(&daemon, limits()), &to_kargs("root=x")).0.unwrap();
     assert_eq!(daemon.calls().last().unwrap(), "Cleanup pending-deploy");
+}
+
+#[test]
+fn packages_are_assembled_once_and_not_at_all_for_a_line_alone() {
+    let daemon = Daemon::start();
+    daemon.shared.with(|state| state.deployments[0].packages = vec!["htop".to_owned()]);
+    let order = Order { kargs: Some(kargs::split("root=x nosmt")), ..to_image() };
+    stage(&driver(&daemon, limits()), &order).0.unwrap();
+    let restaged = |line: &str| format!("restage {line}");
+    assert_eq!(daemon.calls(), [update(OPTIONS), restaged("root=x nosmt")]);
+    assert_eq!(staged(&daemon).unwrap().digest, digest('b'));
+    stage(&driver(&daemon, limits()), &to_kargs("root=x a")).0.unwrap();
+    assert_eq!(daemon.calls()[2..], ["Cleanup pending-deploy".to_owned(), restaged("root=x a")]);
+
+    // Only the daemon can put files over the initial ramdisk again.
+    daemon.shared.with(|state| state.deployments[1].initramfs_etc = vec!["/etc/x".to_owned()]);
+    stage(&driver(&daemon, limits()), &to_kargs("root=x b")).0.unwrap();
+    assert_eq!(daemon.calls().last().unwrap(), &format!("KernelArgs {LINE} => root=x b ostree=/boot.0"));
+
+    daemon.shared.with(|state| {
+        state.deployments.retain(|one| one.booted);
+        state.deployments[0].initramfs_etc.clear();
+        state.broken = true;
+    });
+    assert!(matches!(stage(&driver(&daemon, limits()), &order).0, Err(OsError::Sysroot { .. })));
+    assert!(staged(&daemon).is_none(), "it is not left without its line");
 }
 
 #[test]
@@ -276,6 +307,26 @@ fn somebody_who_was_faster_is_waited_for_too() {
 }
 
 #[test]
+fn who_holds_the_lock_on_the_deployments_is_named() {
+    let daemon = Daemon::start();
+    let directory = daemon.bus.directory.path().join("ostree");
+    std::fs::create_dir(&directory).unwrap();
+    let held = std::fs::File::create(directory.join("lock")).unwrap();
+    held.lock().unwrap();
+    let busy = || Wrong::Failed("System transaction in progress".to_owned());
+    daemon.shared.with(|state| state.denials.extend([busy(), busy()]));
+    let driver = driver(&daemon, limits());
+    let me = format!("process {}", std::process::id());
+    assert!(driver.occupant().unwrap().is_some_and(|who| who.ends_with(&me)));
+    let (done, lines) = stage(&driver, &to_image());
+    done.unwrap();
+    assert!(
+        matches!(&lines[..], [line] if line.contains(&me) && line.contains("the lock on the deployments")),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn a_transaction_that_takes_too_long_is_cancelled() {
     let daemon = Daemon::start();
     let driver = driver(&daemon, Limits { transaction: Duration::from_secs(1), ..limits() });
@@ -325,10 +376,15 @@ fn what_a_person_put_first_is_put_behind_again_and_forgetting_can_be_asked_twice
 #[test]
 fn nobody_to_ask_is_an_error_that_may_pass() {
     let bus = Bus::start(false);
-    let driver = RpmOstree::new(Some(&bus.address), limits(), Trust::Signed).unwrap();
+    let elsewhere = Daemon::start();
+    let deployments = || {
+        let sysroot: Box<dyn Sysroot> = Box::new(Libostree(elsewhere.shared.clone()));
+        (sysroot, SysrootLock::at(bus.directory.path()))
+    };
+    let driver = RpmOstree::new(Some(&bus.address), limits(), Trust::Signed, deployments()).unwrap();
     assert_eq!(driver.occupant().unwrap(), None);
     let error = driver.discard().unwrap_err();
     assert!(matches!(error, OsError::Unreachable { .. }), "{error:?}");
-    let nowhere = RpmOstree::new(Some("unix:path=/nonexistent/bus"), limits(), Trust::Signed).unwrap();
+    let nowhere = RpmOstree::new(Some("unix:path=/nonexistent/bus"), limits(), Trust::Signed, deployments()).unwrap();
     assert!(matches!(nowhere.occupant(), Err(OsError::Unreachable { .. })));
 }

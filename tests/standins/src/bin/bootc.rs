@@ -10,7 +10,10 @@ fn main() -> ExitCode {
     match enter_own_namespace().and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // In colour unless `NO_COLOR` forbids it, terminal or not.
+            let coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let label = if coloured { "\u{1b}[31mERROR\u{1b}[0m" } else { "ERROR" };
+            eprintln!("{label} {error:#}");
             ExitCode::FAILURE
         }
     }

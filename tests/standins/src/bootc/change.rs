@@ -6,12 +6,17 @@ use ostree_ext::container::{ImageReference, OstreeImageReference, SignatureSourc
 use ostree_ext::sysroot::SysrootLock;
 use ostree_ext::{glib, ostree};
 
+use super::kargs_d;
+use super::release::Release;
 use super::status::{self, Host};
 use crate::narrator::Narrator;
 use crate::sysroot::deploy::{self, NewDeployment};
 use crate::sysroot::facts::Reference;
 use crate::sysroot::image::{Found, Pulled};
-use crate::sysroot::{NONE, image, kargs, origin, osnames, roles, tidy};
+use crate::sysroot::{NONE, image, origin, osnames, roles, tidy};
+
+/// How often it is looked whether the lock is free.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// The reference that `bootc switch` is given in parts.
 pub fn reference(transport: &str, target: &str, enforce_policy: bool) -> Result<OstreeImageReference> {
@@ -90,8 +95,16 @@ pub async fn rollback(sysroot: &ostree::Sysroot, narrator: &Narrator) -> Result<
     Ok(())
 }
 
-async fn lock(sysroot: &ostree::Sysroot) -> Result<SysrootLock> {
-    let lock = SysrootLock::new_from_sysroot(sysroot).await?;
+/// Waits for the lock, and tells it on standard output up to release 1.6.
+pub async fn lock(sysroot: &ostree::Sysroot) -> Result<SysrootLock> {
+    let lock = if Release::current()?.tells_of_lock() {
+        SysrootLock::new_from_sysroot(sysroot).await?
+    } else {
+        while !sysroot.try_lock()? {
+            tokio::time::sleep(LOOK).await;
+        }
+        SysrootLock::from_assumed_locked(sysroot)
+    };
     // What was loaded before the lock may be stale.
     lock.load(NONE)?;
     Ok(lock)
@@ -106,7 +119,10 @@ async fn stage(
     narrator.message("Deploying").await?;
     let osname = osname(sysroot)?;
     // Unlike rpm-ostree, bootc takes the arguments of the booted deployment, not of a pending one.
-    let kargs = sysroot.merge_deployment(Some(&osname)).map(|merge| kargs::of(&merge));
+    let kargs = match sysroot.merge_deployment(Some(&osname)) {
+        Some(merge) => Some(kargs_d::line(sysroot, &merge, &pulled.commit)?),
+        None => None,
+    };
     let new_origin = glib::KeyFile::new();
     origin::set_image(&new_origin, image);
     let new = NewDeployment {

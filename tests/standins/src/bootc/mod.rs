@@ -1,8 +1,11 @@
 //! The stand-in for bootc: `status`, `switch`, `upgrade` and `rollback`, with bootc's status JSON and exit codes.
 //!
-//! It never reboots, and knows no kernel arguments of images (`kargs.d`), no soft reboot and no composefs.
+//! It never reboots, and knows no soft reboot and no composefs. What differs between releases is that of the release in the
+//! fault switch `release`, which `bootc --version` tells.
 
 mod change;
+mod kargs_d;
+mod release;
 mod status;
 
 use std::os::unix::process::CommandExt;
@@ -15,16 +18,20 @@ use tokio::sync::{mpsc, watch};
 use crate::faults::Faults;
 use crate::narrator::{Heard, Narrator, Note};
 use crate::sysroot::open;
+use release::Release;
 
 /// The name of this program in fault switches.
 pub const PROGRAM: &str = "bootc";
 
 /// Stands in for bootc.
 #[derive(Parser)]
-#[command(name = "bootc")]
+#[command(name = "bootc", disable_version_flag = true, arg_required_else_help = true)]
 pub struct Cli {
+    /// Tells the release.
+    #[arg(long, exclusive = true)]
+    version: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -101,19 +108,24 @@ pub fn run(cli: Cli) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match cli.command {
-            Command::Status(args) => show(&args).context("Status"),
-            Command::Switch(args) => switch(&args).await.context("Switching"),
-            Command::Upgrade(args) => upgrade(&args).await.context("Upgrading"),
-            Command::Rollback(args) => rollback(&args).await.context("Rolling back"),
+            None => {
+                println!("bootc {}", Release::current()?);
+                Ok(())
+            }
+            Some(Command::Status(args)) => show(&args).await.context("Status"),
+            Some(Command::Switch(args)) => switch(&args).await.context("Switching"),
+            Some(Command::Upgrade(args)) => upgrade(&args).await.context("Upgrading"),
+            Some(Command::Rollback(args)) => rollback(&args).await.context("Rolling back"),
         }
     })
 }
 
-fn show(args: &StatusArgs) -> Result<()> {
+async fn show(args: &StatusArgs) -> Result<()> {
     if args.format_version.is_some_and(|version| version > 1) {
         bail!("Unsupported format version: {}", args.format_version.unwrap_or_default());
     }
-    let host = status::read(&open(&sysroot_path())?)?.shown(args.booted);
+    let locked = change::lock(&open(&sysroot_path())?).await?;
+    let host = status::read(&locked)?.shown(args.booted);
     if args.json || args.format == Some(Format::Json) {
         println!("{}", serde_json::to_string(&host)?);
     } else {

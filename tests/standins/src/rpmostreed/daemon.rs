@@ -136,7 +136,7 @@ impl Daemon {
             if running.is_compatible(&call.method, &job) {
                 return Ok(running.address.clone());
             }
-            return Err(BusError::io(format!(
+            return Err(BusError::busy(format!(
                 "Transaction in progress: {}\n You can cancel the current transaction with `rpm-ostree cancel`",
                 running.title
             )));

@@ -23,9 +23,8 @@ pub fn deployment(facts: &DeploymentFacts) -> Dict {
     put("pinned", facts.pinned.into());
     put("unlocked", "none".into());
     put("regenerate-initramfs", false.into());
-    put("initramfs-etc", Vec::<String>::new().into());
     put("timestamp", facts.timestamp.into());
-    put("base-commit-meta", HashMap::<String, Variant<'static>>::new().into());
+    put("base-commit-meta", commit_meta(facts));
     if facts.locked {
         put("finalization-locked", true.into());
     }
@@ -43,6 +42,7 @@ pub fn deployment(facts: &DeploymentFacts) -> Dict {
     if !facts.requests.is_empty() {
         put("base-checksum", facts.checksum.clone().into());
         put("base-timestamp", facts.timestamp.into());
+        put("layered-commit-meta", commit_meta(facts));
     }
     put_requests(facts, &mut dict);
     dict
@@ -70,13 +70,18 @@ fn put_requests(facts: &DeploymentFacts, dict: &mut Dict) {
     put("packages", facts.requests.packages.clone().into());
     put("requested-local-packages", none().into());
     put("requested-local-fileoverride-packages", none().into());
-    put("requested-modules", none().into());
-    put("modules", none().into());
     put("requested-base-removals", facts.requests.removals.clone().into());
     put("requested-base-local-replacements", none().into());
     let removals: Vec<Variant<'static>> = facts.requests.removals.iter().map(|name| nevra(name)).collect();
     put("base-removals", removals.into());
     put("base-local-replacements", Vec::<(Variant<'static>, Variant<'static>)>::new().into());
+    put("base-remote-replacements", HashMap::<String, Variant<'static>>::new().into());
+}
+
+/// Whole documents of the image, megabytes of them on a real one.
+fn commit_meta(facts: &DeploymentFacts) -> Variant<'static> {
+    let entries = facts.commit_meta.iter().map(|(key, text)| (key.clone(), Variant::from(text.clone())));
+    entries.collect::<HashMap<String, Variant<'static>>>().into()
 }
 
 /// A removed base package in the form of rpm-ostree; the version is made up, since the tree has no rpm database.
@@ -112,15 +117,16 @@ mod tests {
             ("timestamp", "t"),
             ("container-image-reference", "s"),
             ("requested-packages", "as"),
-            ("initramfs-etc", "as"),
             ("base-removals", "av"),
             ("base-local-replacements", "a(vv)"),
             ("base-commit-meta", "a{sv}"),
+            ("layered-commit-meta", "a{sv}"),
+            ("base-remote-replacements", "a{sv}"),
         ];
         for (key, signature) in types {
             let value: &Variant<'_> = dict.get(key).unwrap();
             assert_eq!(value.value_signature().to_string(), signature, "{key}");
         }
-        assert!(!dict.contains_key("origin"));
+        assert!(["origin", "modules", "initramfs-etc"].iter().all(|key| !dict.contains_key(*key)));
     }
 }

@@ -136,6 +136,7 @@ impl UpdateJob {
         let roles = roles(bench.sysroot, bench.osname);
         let merge = roles.origin_merge().with_context(|| format!("No deployments found for os {}", bench.osname))?;
         let origin = origin::copy(merge.origin().as_ref())?;
+        self.refuse_same(&origin)?;
         let before = Requests::read(&origin);
         let after = before.changed(&self.change)?;
         let commit = self.base(bench, &origin, merge.csum().as_str()).await?;
@@ -161,6 +162,13 @@ impl UpdateJob {
         }
         after.write(&origin);
         bench.deploy(&commit, &origin, &kargs::of(merge), self.options.lock).await
+    }
+
+    /// A rebase to what is followed already is refused, whatever else changes with it.
+    fn refuse_same(&self, origin: &glib::KeyFile) -> Result<()> {
+        let Some(refspec) = &self.refspec else { return Ok(()) };
+        let same = matches!(origin::reference(origin), Some(Reference::Image(current)) if current == *refspec);
+        if same { bail!("Old and new refs are equal: {refspec}") } else { Ok(()) }
     }
 
     /// The commit of the base: pulled from where the origin says, unless it is to stay.
@@ -231,6 +239,11 @@ impl FinalizeJob {
 
 impl Bench<'_> {
     async fn deploy(&self, commit: &str, origin: &glib::KeyFile, kargs: &[String], locked: bool) -> Result<()> {
+        let requests = Requests::read(origin);
+        if !requests.is_empty() {
+            // Every new deployment is put together from its packages again, whatever it was made for.
+            self.narrator.message("Assembling the packages").await?;
+        }
         self.narrator.say(Note::TaskBegin("Staging deployment".to_owned())).await?;
         let new = NewDeployment { osname: self.osname, commit, origin, kargs: Some(kargs), locked };
         deploy::write(self.sysroot, &new)?;

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::faults::Faults;
 use daemon::Daemon;
@@ -57,6 +57,7 @@ pub async fn serve(options: Options) -> Result<()> {
         Some(address) => zbus::connection::Builder::address(address.as_str()),
         None => zbus::connection::Builder::system(),
     };
+    refuse_database(&options.sysroot)?;
     let daemon = Arc::new(Daemon::new(options));
     let bus = builder
         .serve_at(SYSROOT_PATH, SysrootObject::new(Arc::clone(&daemon)))
@@ -65,12 +66,23 @@ pub async fn serve(options: Options) -> Result<()> {
         .context("connecting to the bus")?;
     daemon.attach(&bus);
     daemon.refresh().await.context("reading the sysroot")?;
+    while faults.name_after.as_ref().is_some_and(|file| !file.exists()) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     // The name comes last: whoever sees it finds every object in place.
     bus.request_name(BUS_NAME).await.context("taking the bus name")?;
     tokio::spawn(clients::watch(Arc::clone(&daemon), bus.clone()));
     tokio::select! {
         () = bus.closed() => Ok(()),
         () = stay(&daemon, idle) => Ok(()),
+    }
+}
+
+/// The daemon does not start where the place of the package database is not a link into `/usr`.
+fn refuse_database(sysroot: &std::path::Path) -> Result<()> {
+    match std::fs::symlink_metadata(sysroot.join("var/lib/rpm")) {
+        Ok(found) if !found.is_symlink() => bail!("/var/lib/rpm is not a link"),
+        _ => Ok(()),
     }
 }
 

@@ -2,7 +2,6 @@
 #![allow(clippy::too_many_arguments, reason = "DownloadProgress has six arguments")]
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use zbus::Variant;
 use zbus::object_server::SignalEmitter;
@@ -95,13 +94,10 @@ pub async fn emit(emitter: &SignalEmitter<'_>, note: &Note) -> zbus::Result<()> 
         Note::TaskEnd(text) => TransactionObject::task_end(emitter, text).await,
         Note::Percent(text, percentage) => TransactionObject::percent_progress(emitter, text, *percentage).await,
         Note::ProgressEnd => TransactionObject::progress_end(emitter).await,
-        Note::Download { bytes, fetched, requested } => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            let outstanding = (requested.saturating_sub(*fetched), 0);
-            let content = (*fetched, *requested);
-            let (metadata, delta) = ((0, 0, 0), (0, 0, 0, 0));
-            TransactionObject::download_progress(emitter, (now, 0), outstanding, metadata, delta, content, (*bytes, 0))
-                .await
+        Note::Download { .. } => {
+            // Layers of an image are not counted: all numbers stay at zero until the end.
+            let (nothing, none) = ((0, 0), (0, 0, 0));
+            TransactionObject::download_progress(emitter, (0, 0), nothing, none, (0, 0, 0, 0), nothing, (0, 0)).await
         }
         Note::Finished(success, error) => TransactionObject::finished(emitter, *success, error).await,
         Note::Cut => Ok(()),

@@ -42,7 +42,13 @@ pub struct DeploymentFacts {
     pub timestamp: u64,
     /// The packages asked for.
     pub requests: Requests,
+    /// What its commit says of the image in texts, whole manifests among them.
+    pub commit_meta: Vec<(String, String)>,
 }
+
+/// Keys of a commit that ostree-ext fills with documents of the image.
+const COMMIT_KEYS: [&str; 4] =
+    ["version", "ostree.manifest-digest", "ostree.manifest", "ostree.container.image-config"];
 
 /// Where a deployment comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +106,10 @@ pub fn read(sysroot: &ostree::Sysroot, deployment: &ostree::Deployment) -> Resul
         version: meta.lookup::<String>("version").ok().flatten().or(image_version),
         timestamp: ostree::commit_get_timestamp(&commit),
         requests: origin.as_ref().map(Requests::read).unwrap_or_default(),
+        commit_meta: COMMIT_KEYS
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), meta.lookup::<String>(key).ok().flatten()?)))
+            .collect(),
         checksum,
     })
 }

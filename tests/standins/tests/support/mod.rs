@@ -110,6 +110,7 @@ impl Site {
         let mut command = Command::new(program);
         command
             .env("OSTREE_SYSROOT_DEBUG", "mutable-deployments")
+            .env("NO_COLOR", "1")
             .env("STANDIN_SYSROOT", self.path("root"))
             .env("STANDIN_FAULTS_FILE", self.path("faults.json"))
             .env_remove("STANDIN_FAULTS");

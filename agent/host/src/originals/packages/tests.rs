@@ -1,7 +1,6 @@
 //! Answers of `rpm`: of the real one where there is one, and of scripts that stand in for its rarer moods.
 
 use std::io::Write;
-use std::path::Path;
 
 use super::*;
 
@@ -130,6 +129,28 @@ fn enter(directory: &Path, name: &str, files: &[&str]) -> bool {
             .args(["-i", "--justdb", "--nodeps", "--noscripts", "--dbpath"])
             .arg(directory.join("db"))
             .arg(directory.join(format!("top/RPMS/noarch/{name}-1-1.noarch.rpm"))))
+}
+
+#[test]
+fn the_database_is_the_one_of_the_operating_system_and_is_never_made() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |below: &str| root.path().join(below);
+    for directory in DATABASES {
+        std::fs::create_dir_all(at(directory)).unwrap();
+    }
+    assert_eq!(database(root.path()), None, "directories are no databases");
+    for (directory, file) in DATABASES.into_iter().zip(DATABASE_FILES).rev() {
+        std::fs::write(at(directory).join(file), "").unwrap();
+        assert_eq!(database(root.path()), Some(at(directory)));
+    }
+    let system = tempfile::tempdir().unwrap();
+    let link = system.path().join("var/lib/rpm");
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("../../usr/share/rpm", &link).unwrap();
+    assert_eq!(database(system.path()), None, "a link that leads nowhere");
+    std::fs::create_dir_all(system.path().join("usr/share")).unwrap();
+    std::fs::rename(at(DATABASES[0]), system.path().join(DATABASES[0])).unwrap();
+    assert_eq!(database(system.path()), Some(system.path().join(DATABASES[0])));
 }
 
 #[test]

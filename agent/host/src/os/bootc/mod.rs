@@ -7,13 +7,13 @@ mod trouble;
 
 use std::time::Duration;
 
-use ostler_core::kargs;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::bootc_status::BootcStatus;
 use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 
-use super::{OsBackend, OsError, Sysroot, Told};
+use super::lock::SysrootLock;
+use super::{OsBackend, OsError, Sysroot, Told, set_line};
 use crate::disk::Disk;
 use crate::systemd::bus::{Bus, Limits};
 use crate::systemd::transient::{Command, Ended, Runner, Shutdown};
@@ -37,8 +37,10 @@ pub struct Settings {
     pub address: Option<String>,
     /// How long systemd may take.
     pub limits: Limits,
-    /// How long a command of bootc's may take, waiting for others included.
+    /// How long a command of bootc's may take.
     pub patience: Duration,
+    /// How long others who change the operating system are waited for.
+    pub others: Duration,
     /// Whether policy.json demands signatures by default, so that bootc is to insist on it.
     pub enforce_signatures: bool,
 }
@@ -48,18 +50,23 @@ pub struct Bootc<D> {
     settings: Settings,
     disk: D,
     sysroot: Box<dyn Sysroot>,
+    lock: SysrootLock,
 }
 
 impl<D: Disk> Bootc<D> {
     /// With the machine's files and deployments.
-    pub fn new(settings: Settings, disk: D, sysroot: Box<dyn Sysroot>) -> Self {
-        Self { settings, disk, sysroot }
+    pub fn new(settings: Settings, disk: D, sysroot: Box<dyn Sysroot>, lock: SysrootLock) -> Self {
+        Self { settings, disk, sysroot, lock }
     }
 
-    /// How bootc sees the deployments.
+    /// How bootc sees the deployments. It waits for whoever changes them.
     pub fn status(&self) -> Result<BootcStatus, OsError> {
         let bus = self.connect(STATUS)?;
-        self.status_by(&self.runner(&bus))
+        let runner = Runner { patience: self.settings.others, ..self.runner(&bus) };
+        let argv = self.argv(&["status", "--json"]);
+        let ended = self.run(&runner, &command(STATUS_UNIT, "Ostler: bootc status", &argv, &plain()), STATUS)?;
+        let written = ended.stdout.unwrap_or_default();
+        BootcStatus::parse(&written).map_err(|error| trouble::failed(STATUS, trouble::chain(&error)))
     }
 
     // A connection that broke stays broken, and this lives longer than one.
@@ -79,14 +86,6 @@ impl<D: Disk> Bootc<D> {
         [self.settings.program.as_str()].iter().chain(arguments).map(|&argument| argument.to_owned()).collect()
     }
 
-    fn status_by(&self, runner: &Runner<'_, D>) -> Result<BootcStatus, OsError> {
-        let argv = self.argv(&["status", "--json"]);
-        let description = "Ostler: bootc status";
-        let ended = self.run(runner, &command(STATUS_UNIT, description, &argv), STATUS)?;
-        let document = ended.stdout.unwrap_or_default();
-        BootcStatus::parse(&document).map_err(|error| trouble::failed(STATUS, trouble::chain(&error)))
-    }
-
     fn run(&self, runner: &Runner<'_, D>, command: &Command<'_>, action: &'static str) -> Result<Ended, OsError> {
         let ended = runner.run(command).map_err(|error| trouble::of_running(error, action))?;
         if ended.succeeded() { Ok(ended) } else { Err(trouble::of_end(&ended, action)) }
@@ -102,12 +101,13 @@ impl<D: Disk> Bootc<D> {
         if self.staged_before(runner, &argv, wanted, told)? {
             return Ok(());
         }
+        self.lock.wait(self.settings.others, told)?;
         // bootc does nothing when the staged deployment has the same name already, whatever its kernel arguments are.
         self.sysroot.discard()?;
         told(&format!("bootc fetches and stages {name}"));
         let description = format!("Ostler: bootc switch to {name}");
-        self.run(runner, &command(SWITCH_UNIT, &description, &argv), STAGE)?;
-        self.verify(runner, wanted)
+        self.run(runner, &command(SWITCH_UNIT, &description, &argv, &plain()), STAGE)?;
+        self.verify(wanted)
     }
 
     /// Whether a bootc that was started before, perhaps by an agent before this one, has done it.
@@ -123,36 +123,22 @@ impl<D: Disk> Bootc<D> {
             told(&format!("bootc is fetching {} already; waiting for it", wanted.image));
         }
         let attached = runner.attach(SWITCH_UNIT, argv).map_err(|error| trouble::of_running(error, STAGE))?;
-        Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(runner, wanted).is_ok())
+        Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(wanted).is_ok())
     }
 
-    /// Sees to it that what is staged is what was asked for, and drops it otherwise.
-    fn verify(&self, runner: &Runner<'_, D>, wanted: &Expected) -> Result<(), OsError> {
-        let Some(staged) = self.status_by(runner)?.staged else {
+    /// Sees to it that what is staged is what was asked for, and drops it otherwise. bootc is not asked: its status waits for
+    /// whoever has the lock by now.
+    fn verify(&self, wanted: &Expected) -> Result<(), OsError> {
+        let Some(staged) = self.sysroot.read()?.staged else {
             return Err(trouble::failed(STAGE, "it said that it had, but nothing is staged".to_owned()));
         };
-        if !wanted.is(staged.digest.as_deref()) {
-            self.sysroot.discard()?;
-            let found = staged.digest.as_deref().unwrap_or("without a digest");
-            let message = format!("the staged image is {found}, not {}; it was dropped", wanted.image.digest());
-            return Err(OsError::Refused { backend: Backend::Bootc, action: STAGE, message });
-        }
-        if staged.held_back {
-            return Err(trouble::failed(STAGE, "it is held back, so a restart would not finish it".to_owned()));
-        }
-        Ok(())
-    }
-
-    fn set_kargs(&self, goal: &[String], told: Told<'_>) -> Result<(), OsError> {
-        let state = self.sysroot.read()?;
-        let booted = state.booted.map(|booted| booted.kargs).unwrap_or_default();
-        let staged = state.staged.map(|staged| staged.kargs);
-        let line = kargs::with_additions(goal, &booted, staged.as_deref().unwrap_or(&booted));
-        if staged.as_ref() == Some(&line) {
+        if wanted.is(staged.digest.as_deref()) {
             return Ok(());
         }
-        told("setting the kernel arguments of the next deployment");
-        self.sysroot.restage(&line)
+        self.sysroot.discard()?;
+        let found = staged.digest.as_deref().unwrap_or("without a digest");
+        let message = format!("the staged image is {found}, not {}; it was dropped", wanted.image.digest());
+        Err(OsError::Refused { backend: Backend::Bootc, action: STAGE, message })
     }
 }
 
@@ -161,7 +147,6 @@ impl<D: Disk> OsBackend for Bootc<D> {
         Backend::Bootc
     }
 
-    /// Only services can be seen; a bootc that a person has started by hand is waited for by bootc itself.
     fn occupant(&self) -> Result<Option<String>, OsError> {
         let bus = self.connect(STATUS)?;
         let runner = self.runner(&bus);
@@ -171,7 +156,9 @@ impl<D: Disk> OsBackend for Bootc<D> {
                 return Ok(Some(format!("{unit} ({})", service.argv.join(" "))));
             }
         }
-        Ok(None)
+        // What an agent before this one has started is not in the way: it is waited for.
+        let ours = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STATUS))?;
+        Ok(if ours.is_some() { None } else { self.lock.holder() })
     }
 
     fn accepts(&self, order: &Order) -> Result<(), OsError> {
@@ -191,10 +178,13 @@ impl<D: Disk> OsBackend for Bootc<D> {
                 let wanted = Expected { image, manifest: order.manifest.clone() };
                 self.switch(&self.runner(&bus), &wanted, told)?;
             }
-            None if order.kargs.is_some() => self.sysroot.discard()?,
+            None if order.kargs.is_some() => {
+                self.lock.wait(self.settings.others, told)?;
+                self.sysroot.discard()?;
+            }
             None => return Ok(()),
         }
-        order.kargs.as_ref().map_or(Ok(()), |goal| self.set_kargs(goal, told))
+        set_line(&*self.sysroot, order, told)
     }
 
     fn discard(&self) -> Result<(), OsError> {
@@ -206,6 +196,16 @@ impl<D: Disk> OsBackend for Bootc<D> {
     }
 }
 
-const fn command<'c>(unit: &'c str, description: &'c str, argv: &'c [String]) -> Command<'c> {
-    Command { unit, description, argv, environment: &[], shutdown: Shutdown::Ends }
+const fn command<'c>(
+    unit: &'c str,
+    description: &'c str,
+    argv: &'c [String],
+    environment: &'c [String],
+) -> Command<'c> {
+    Command { unit, description, argv, environment, shutdown: Shutdown::Ends }
+}
+
+/// bootc colours its errors, terminal or not.
+fn plain() -> [String; 1] {
+    ["NO_COLOR=1".to_owned()]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ostler_core::os::image::Pinned;
+use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 use zbus::{OwnedVariant, Variant};
 
@@ -14,6 +14,10 @@ pub(super) type Fields = BTreeMap<String, OwnedVariant>;
 pub(super) struct Deployed {
     pub staged: bool,
     pub pinned: bool,
+    /// Whether packages are layered on its image. The daemon assembles them anew for every change.
+    layered: bool,
+    /// Whether files are put over its initial ramdisk, which only the daemon can do again.
+    initramfs_files: bool,
     booted: bool,
     state_root: String,
     digest: String,
@@ -24,6 +28,7 @@ pub(super) struct Deployed {
 /// Those of the booted state root.
 #[derive(Clone, Debug)]
 pub(super) struct Deployments {
+    booted: Deployed,
     /// What the next restart boots instead of the booted one.
     pub pending: Vec<Deployed>,
     /// What the boot loader offers behind it.
@@ -35,14 +40,20 @@ impl Deployments {
     pub fn of(fields: Vec<Fields>) -> Option<Self> {
         let all: Vec<Deployed> = fields.iter().map(Deployed::of).collect();
         let booted = all.iter().position(|one| one.booted)?;
-        let state_root = all.get(booted)?.state_root.clone();
+        let booted_one = all.get(booted)?.clone();
         let (mut pending, mut behind) = (Vec::new(), Vec::new());
         for (place, one) in all.into_iter().enumerate() {
-            if one.state_root == state_root && place != booted {
+            if one.state_root == booted_one.state_root && place != booted {
                 if place < booted { pending.push(one) } else { behind.push(one) }
             }
         }
-        Some(Self { pending, behind })
+        Some(Self { booted: booted_one, pending, behind })
+    }
+
+    /// Whether libostree can give the next deployment other kernel arguments, so that its packages are not assembled again.
+    pub fn line_without_daemon(&self) -> bool {
+        let next = self.staged().unwrap_or(&self.booted);
+        next.layered && !next.initramfs_files
     }
 
     pub fn staged(&self) -> Option<&Deployed> {
@@ -66,6 +77,8 @@ impl Deployed {
         Self {
             staged: is("staged"),
             pinned: is("pinned"),
+            layered: field("base-checksum").is_some(),
+            initramfs_files: field("initramfs-etc").map(texts).is_some_and(|files| !files.is_empty()),
             booted: is("booted"),
             state_root: text("osname"),
             digest: text("container-image-reference-digest"),
@@ -76,10 +89,11 @@ impl Deployed {
 
     /// Whether it is what image and packages of an order make. Kernel arguments are not listed.
     pub fn satisfies(&self, order: &Order) -> bool {
+        let expected = |image: Pinned| Expected { image, manifest: order.manifest.clone() };
         let image = order
             .image
             .as_ref()
-            .is_none_or(|image| Pinned::parse(image).is_ok_and(|pinned| pinned.digest() == self.digest));
+            .is_none_or(|image| Pinned::parse(image).is_ok_and(|image| expected(image).is(Some(&self.digest))));
         let packages = &order.packages;
         let all = |wanted: &[String], there: &[String]| wanted.iter().all(|name| there.contains(name));
         let none = |unwanted: &[String], there: &[String]| !unwanted.iter().any(|name| there.contains(name));

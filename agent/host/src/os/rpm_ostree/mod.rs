@@ -19,8 +19,9 @@ use ostler_core::os::backend::Backend;
 use ostler_core::os::order::Order;
 use tokio::runtime::{Builder, Runtime};
 
-use super::{OsBackend, OsError, Told};
-use steps::Work;
+use super::lock::SysrootLock;
+use super::{OsBackend, OsError, Sysroot, Told, set_line};
+use steps::{NOT_DROPPED, Work};
 use telling::Telling;
 use wire::Session;
 
@@ -48,23 +49,29 @@ pub enum Trust {
 }
 
 /// The rpm-ostree daemon. Calls block; a current-thread runtime of its own runs them.
-#[derive(Debug)]
 pub struct RpmOstree {
     runtime: Runtime,
     address: Option<String>,
     limits: Limits,
     trust: Trust,
+    sysroot: Box<dyn Sysroot>,
+    lock: SysrootLock,
 }
 
 impl RpmOstree {
     /// The daemon on the bus at a D-Bus address, or on the system bus. Nothing is asked of it yet.
-    pub fn new(address: Option<&str>, limits: Limits, trust: Trust) -> Result<Self, OsError> {
+    pub fn new(
+        address: Option<&str>,
+        limits: Limits,
+        trust: Trust,
+        (sysroot, lock): (Box<dyn Sysroot>, SysrootLock),
+    ) -> Result<Self, OsError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| OsError::Unreachable {
             backend: Backend::RpmOstree,
             action: "do anything",
             source: Box::new(error),
         })?;
-        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust })
+        Ok(Self { runtime, address: address.map(str::to_owned), limits, trust, sysroot, lock })
     }
 
     /// Does the work as a registered client; the daemon does not exit meanwhile.
@@ -77,7 +84,7 @@ impl RpmOstree {
         self.runtime.block_on(async {
             let session = Session::open(self.address.as_deref(), self.limits, action).await?;
             session.register().await?;
-            let mut work = Work { session: &session, trust: self.trust, telling: Telling::new(told) };
+            let mut work = Work { session: &session, trust: self.trust, lock: &self.lock, telling: Telling::new(told) };
             let done = job(&mut work).await;
             session.close().await;
             done
@@ -94,8 +101,11 @@ impl OsBackend for RpmOstree {
         self.runtime.block_on(async {
             let session = Session::open(self.address.as_deref(), self.limits, "say who uses it").await?;
             // A daemon that does not run does nothing; asking it would start it.
-            let occupant = if session.daemon_runs().await? { turn::occupant(&session).await? } else { None };
-            Ok(occupant)
+            if session.daemon_runs().await? {
+                turn::occupant(&session, &self.lock).await
+            } else {
+                Ok(self.lock.holder())
+            }
         })
     }
 
@@ -105,7 +115,16 @@ impl OsBackend for RpmOstree {
     }
 
     fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
-        self.work("stage a deployment", told, async |work| work.stage(order).await)
+        let mut line_is_left = false;
+        self.work("stage a deployment", told, async |work| {
+            line_is_left = work.stage(order).await?;
+            Ok(())
+        })?;
+        let set = if line_is_left { set_line(&*self.sysroot, order, told) } else { Ok(()) };
+        if set.is_err() && self.sysroot.discard().is_err() {
+            told(NOT_DROPPED);
+        }
+        set
     }
 
     fn discard(&self) -> Result<(), OsError> {

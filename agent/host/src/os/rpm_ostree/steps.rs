@@ -9,11 +9,16 @@ use super::turn::Turn;
 use super::wire::{Denied, Options, Session, too_slow};
 use super::{Trust, request, verdict};
 use crate::os::OsError;
+use crate::os::lock::SysrootLock;
+
+/// What is told where the kernel arguments could not be set, and what lacks them could not be dropped.
+pub(super) const NOT_DROPPED: &str = "the staged deployment lacks its kernel arguments, and could not be dropped";
 
 /// One operation under way.
 pub(super) struct Work<'w> {
     pub session: &'w Session,
     pub trust: Trust,
+    pub lock: &'w SysrootLock,
     pub telling: Telling<'w>,
 }
 
@@ -32,19 +37,23 @@ enum Step<'s> {
 }
 
 impl Work<'_> {
-    /// One new deployment from the booted one. The daemon takes kernel arguments in a transaction of their own, which
-    /// replaces what the first one staged; a deployment without them is not left behind.
-    pub async fn stage(&mut self, order: &Order) -> Result<(), OsError> {
+    /// One new deployment from the booted one; says whether its kernel arguments are left to be set by libostree. The daemon
+    /// takes them in a transaction of their own, which replaces what the first one staged; a deployment without them is not
+    /// left behind.
+    pub async fn stage(&mut self, order: &Order) -> Result<bool, OsError> {
         self.start_from_booted().await?;
         if order.image.is_some() || !order.packages.is_empty() {
             self.run(Step::Deploy(order)).await?;
         }
-        let Some(wanted) = &order.kargs else { return Ok(()) };
+        let Some(wanted) = &order.kargs else { return Ok(false) };
+        if self.session.deployments().await?.line_without_daemon() {
+            return Ok(true);
+        }
         let set = self.set_kernel_line(wanted).await;
         if set.is_err() && self.discard().await.is_err() {
-            self.telling.say("the staged deployment lacks its kernel arguments, and could not be dropped");
+            self.telling.say(NOT_DROPPED);
         }
-        set
+        set.map(|()| false)
     }
 
     pub async fn discard(&mut self) -> Result<(), OsError> {
@@ -120,7 +129,7 @@ impl Work<'_> {
             turn.wait(self.session, &mut self.telling).await?;
             match self.ask(step).await {
                 Ok(address) => return Ok(address),
-                Err(Denied::Busy(words)) => turn.lost(self.session, words).await?,
+                Err(Denied::Busy(words)) => turn.lost(self, &words).await?,
                 Err(Denied::Error(error)) => return Err(error),
             }
         }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::steps::Work;
 use super::telling::Telling;
 use super::wire::Session;
 use super::{CLIENT, follow};
 use crate::os::OsError;
+use crate::os::lock::{SysrootLock, waiting_for};
 
 /// How often it is looked whether the others are done: so many times in all, but not more often or rarer than this.
 const LOOKS: u32 = 40;
@@ -28,11 +30,11 @@ struct Holder {
     left_behind: bool,
 }
 
-/// Who but us holds the daemon, in words.
-pub(super) async fn occupant(session: &Session) -> Result<Option<String>, OsError> {
+/// Who but us holds the daemon or the deployments, in words.
+pub(super) async fn occupant(session: &Session, lock: &SysrootLock) -> Result<Option<String>, OsError> {
     let (method, sender, address) = session.active().await?;
     if method.is_empty() {
-        return Ok(None);
+        return Ok(lock.holder());
     }
     let holder = identify(session, method, (sender, address)).await;
     Ok((!holder.left_behind).then_some(holder.words))
@@ -79,9 +81,15 @@ impl Turn {
     }
 
     /// Not our turn after all: somebody was faster, or has locked the deployments without the daemon.
-    pub async fn lost(&self, session: &Session, words: String) -> Result<(), OsError> {
-        let occupant = words.lines().next().map_or_else(|| "another process".to_owned(), |line| format!("\"{line}\""));
-        self.pause(session, occupant, between_looks(session)).await
+    pub async fn lost(&self, work: &mut Work<'_>, words: &str) -> Result<(), OsError> {
+        let occupant = match work.lock.holder() {
+            Some(holder) => {
+                work.telling.say(&waiting_for(&holder));
+                holder
+            }
+            None => words.lines().next().map_or_else(|| "another process".to_owned(), |line| format!("\"{line}\"")),
+        };
+        self.pause(work.session, occupant, between_looks(work.session)).await
     }
 
     async fn pause(&self, session: &Session, occupant: String, pause: Duration) -> Result<(), OsError> {
