@@ -91,7 +91,7 @@ fn go_back(
     console: &mut Console<'_>,
 ) -> Result<Outcome> {
     let hold = Some(Request::HoldRollback { desired: agent.clone().flatten() });
-    let act = |request| Some(request).filter(|_| agent.is_none());
+    let act = |request| agent.is_none().then_some(request);
     let observation = match look(asks, console)? {
         Ok(Observation { awaiting: Some(config), .. }) => {
             let requests = Requests { check: Request::Observe, act: act(Request::Withdraw), hold };
