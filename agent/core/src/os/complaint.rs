@@ -37,6 +37,7 @@ const PASSING: &[&str] = &[
     "toomanyrequests",
     "too many requests",
     "unauthorized",
+    "authentication required",
     "internal server error",
     "bad gateway",
     "service unavailable",
@@ -161,6 +162,11 @@ mod tests {
             ("Source image rejected: Get \"https://sigs.example/1\": dial tcp: connect: connection refused", Passing),
             ("(Mirrors also failed: [mirror.example/os: manifest unknown]): dial tcp: i/o timeout", Passing),
             ("invalid username/password: unauthorized: x", Passing),
+            // skopeo 1.22 leaves out the code of the registry's answer.
+            (
+                "(Mirrors also failed: [mirror.example/os: manifest unknown]): r.example/os: authentication required",
+                Passing,
+            ),
             ("Get \"https://r.example/v2/\": x509: certificate signed by unknown authority", Passing),
             ("received unexpected HTTP status: 503 Service Unavailable", Passing),
             ("Writing content object: min-free-space-percent '3%' would be exceeded", Passing),
