@@ -61,6 +61,7 @@ const LASTING: &[&str] = &[
     "unsupported schema version",
     "no image found in manifest list",
     "no image found in image index",
+    "does not match provided manifest digest",
     "source image rejected",
     "rejected by policy",
     "signature was required",
@@ -150,6 +151,10 @@ mod tests {
         use Complaint::{Busy, Lasting, Passing};
         for (said, expected) in [
             ("reading manifest sha256:00 in 127.0.0.1:5077/m/os: manifest unknown: manifest unknown", Lasting),
+            (
+                "Error retrieving manifest for image: Manifest does not match provided manifest digest sha256:00",
+                Lasting,
+            ),
             ("error: Source image rejected: A signature was required, but no signature exists", Lasting),
             ("remote error: cryptographic signature verification failed: invalid signature", Lasting),
             ("Running image docker://x is rejected by policy.", Lasting),
