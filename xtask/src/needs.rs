@@ -287,13 +287,8 @@ mod tests {
     /// The program names in calls such as `Command::new("tar")`.
     fn started(text: &str) -> Vec<&str> {
         // The machines of `vm-tests` run lines of a shell of their own, and take no arguments beside them.
-        let calls = [
-            ("Command::new(\"", ")"),
-            (".enter(\"", ")"),
-            ("machine.run(\"", ", &"),
-            (".tool(\"", ")"),
-            (".command(\"", ")"),
-        ];
+        let calls =
+            [("Command::new(\"", ")"), (".enter(\"", ")"), (".run(\"", ", &"), (".tool(\"", ")"), (".command(\"", ")")];
         let of = |(call, end): (&str, &'static str)| {
             let names = text.split(call).skip(1).filter_map(|rest| rest.split_once('"')).collect::<Vec<_>>();
             names
