@@ -48,9 +48,11 @@ mount -t tmpfs -o mode=1777 tmp tmp
 mount -t tmpfs -o mode=755 run run
 # Faults of the stand-ins that are there from the beginning.
 if [ -e "$site/faults.json" ]; then mkdir run/standins && cp "$site/faults.json" run/standins/; fi
-# The second one says that /sysroot is to stay read-only.
-: > run/ostree-booted
+# Both say that /sysroot is to stay read-only: to ostree 2022.7 the second by being there, to 2026 the first by a
+# serialized {"sysroot-ro": <true>}. Without the directory ostree's generator of 2026 starts none of its units.
+printf 'sysroot-ro\0\0\0\0\0\0\001\0b\013\024' > run/ostree-booted
 : > run/ostree-sysroot-ro.stamp
+mkdir run/ostree
 mkdir -p run/systemd/system run/systemd/system.conf.d run/old var/log/journal
 # Services in a sandbox get a /proc of their own, in which nothing of ours is mounted yet.
 mkdir run/kernel

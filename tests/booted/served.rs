@@ -45,10 +45,10 @@ fn a_registry_wants_its_authority_trusted_and_its_password() {
     let found: Value = serde_json::from_slice(&found.stdout).unwrap_or_else(|_| panic!("{found:?}"));
     assert_eq!((&found["Digest"], &found["Labels"]["version"]), (&json!(digest), &json!("2.0")));
     refused(&inspect(&registry, &other.certs_path(), &auth), "certificate signed by unknown authority");
-    refused(&inspect(&registry, &certs, &other.auth_path()), "unauthorized");
+    refused(&inspect(&registry, &certs, &other.auth_path()), "authentication required");
     let wrong = site.path("wrong.json");
     fs::write(&wrong, registry.auth("wrong").to_string()).unwrap();
-    refused(&inspect(&registry, &certs, &wrong), "unauthorized");
+    refused(&inspect(&registry, &certs, &wrong), "authentication required");
     other.stop();
     refused(&inspect(&other, &other.certs_path(), &other.auth_path()), "connection refused");
     other.resume();

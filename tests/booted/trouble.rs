@@ -27,7 +27,7 @@ fn an_image_that_cannot_be_had_is_refused_before_anything_changes() {
         // The digest to write instead is told.
         node.apply(&node.config_of("new", &tagged, &[])).says(&node.images[1]);
         node.write("var/lib/kubelet/config.json", &node.registry.auth("wrong").to_string());
-        node.apply(&node.new_config()).exits(1).says("unauthorized");
+        node.apply(&node.new_config()).exits(1).says("authentication required");
         node.registry.stop();
         node.apply(&node.new_config()).exits(1).says(node.registry.host());
         assert_eq!(node.end(), "old", "{driver:?}");

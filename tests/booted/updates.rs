@@ -33,6 +33,12 @@ fn is_booted(node: &Node, driver: Driver) {
     assert_eq!(os["booted"]["version"], "9.6.2");
 }
 
+/// Why an update to another kernel is no soft reboot: a systemd before 256 rules out every one.
+fn not_soft(node: &Node) -> &'static str {
+    let count = node.machine.run("systemctl", &["show", "--property=SoftRebootsCount"]);
+    if count.is_empty() { "does not count restarts of user space" } else { "another kernel or initial ramdisk" }
+}
+
 #[test]
 fn an_update_is_staged_restarted_into_and_then_applied() {
     for driver in DRIVERS {
@@ -47,7 +53,7 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
 
         let plan = node.ostler(&["reboot", "--soft", "--dry-run", "-o", "json"]).exits(0).json();
         assert_eq!((&plan["soft"], &plan["staged"], &plan["begun"]), (&json!(false), &json!(true), &json!(false)));
-        assert!(plan["notSoft"].as_str().unwrap().contains("does not count restarts of user space"), "{plan}");
+        assert!(plan["notSoft"].as_str().unwrap().contains(not_soft(&node)), "{plan}");
         node.order_restart(&["reboot", "--soft", "--yes"]).says("Not user space alone");
         node.machine.reboot_and_wait();
         assert_ne!(node.machine.boot_id(), before);

@@ -174,7 +174,7 @@ impl Node {
     /// Ends the applier with no chance to say goodbye, and waits for the command it works for.
     pub fn kill_applier(&self, command: Child) -> Answer {
         for process in self.processes("ostler-applier") {
-            self.run("/bin/kill", &["-KILL", &process]);
+            self.run("sh", &["-c", &format!("kill -KILL {process}")]);
         }
         command.wait_with_output().unwrap().into()
     }

@@ -143,7 +143,7 @@ pub const NEEDS: &[Need] = &[
         what: "systemd and a message bus, which are booted in a container to test against",
         programs: SYSTEMD,
         also: || executable(Path::new(MANAGER)),
-        debian: &["systemd", "dbus", "util-linux", "bsdutils", "mount"],
+        debian: &["systemd", "dbus", "util-linux", "util-linux-extra", "bsdutils", "mount"],
         fedora: &["systemd", "dbus-daemon", "util-linux"],
         doors: &[Door::Test, Door::Vm],
     },
@@ -186,7 +186,8 @@ const fn nothing_else() -> bool {
 }
 
 const MANAGER: &str = "/usr/lib/systemd/systemd";
-const SYSTEMD: &[&str] = &["systemctl", "busctl", "dbus-daemon", "mount", "nsenter", "script", "setpriv", "unshare"];
+const SYSTEMD: &[&str] =
+    &["systemctl", "busctl", "dbus-daemon", "mount", "nsenter", "pivot_root", "script", "setpriv", "setsid", "unshare"];
 
 /// Finishes a staged deployment when a machine goes down; Debian has it in a package of its own.
 const FINALIZER: &str = "/usr/lib/systemd/system/ostree-finalize-staged.service";
@@ -246,13 +247,16 @@ mod tests {
     use super::*;
 
     /// Programs of packages that Debian calls essential, and those that we build or stand in for.
-    const GIVEN: &str = "apt-get bash bootc cat chroot cp false find gzip id install ls mkdir mkfifo mknod ostler \
-        ostler-applier ostler-no-such-program passwd perl printf rm rustc sh sha256sum sleep stat sync tar \
-        timeout touch true umount xargs";
+    const GIVEN: &str = "apt-get bash bootc cat chroot cp env false find gzip id install ln ls mkdir mkfifo mknod ostler \
+        ostler-applier ostler-no-such-program passwd perl printf readlink rm rmdir rustc seq sh sha256sum sleep stat sync \
+        tar timeout touch true umount xargs";
 
     /// Programs that come with one that the table names, or that it asks for under a condition.
     const ALONG: &str = "docker-registry find-provides git journalctl sudo systemd-inhibit systemd-run systemd-sysusers \
         systemd-tmpfiles";
+
+    /// Words at the beginning of a shell's commands that start no program.
+    const BUILT_IN: &str = "break case cd continue done echo esac export fi for read return set trap";
 
     #[test]
     fn every_need_names_packages_for_both_families_and_a_door() {
@@ -274,7 +278,7 @@ mod tests {
             let path = entry.unwrap().path();
             if path.is_dir() && !path.ends_with("target") {
                 sources(&path, found);
-            } else if path.extension().is_some_and(|kind| kind == "rs") {
+            } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "sh") {
                 found.push(path);
             }
         }
@@ -283,13 +287,8 @@ mod tests {
     /// The program names in calls such as `Command::new("tar")`.
     fn started(text: &str) -> Vec<&str> {
         // The machines of `vm-tests` run lines of a shell of their own, and take no arguments beside them.
-        let calls = [
-            ("Command::new(\"", ")"),
-            (".enter(\"", ")"),
-            ("machine.run(\"", ", &"),
-            (".tool(\"", ")"),
-            (".command(\"", ")"),
-        ];
+        let calls =
+            [("Command::new(\"", ")"), (".enter(\"", ")"), (".run(\"", ", &"), (".tool(\"", ")"), (".command(\"", ")")];
         let of = |(call, end): (&str, &'static str)| {
             let names = text.split(call).skip(1).filter_map(|rest| rest.split_once('"')).collect::<Vec<_>>();
             names
@@ -298,6 +297,31 @@ mod tests {
                 .filter_map(|(name, _)| name.rsplit('/').next())
         };
         calls.into_iter().flat_map(of).collect()
+    }
+
+    /// The program names at the beginning of commands in a script.
+    fn started_by_shell(script: &str) -> Vec<&str> {
+        let lines = script.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let commands = lines.flat_map(|line| line.split([';', '&', '|', '(']));
+        let own = |name: &str| script.contains(&format!("{name}() {{"));
+        commands.filter_map(program).filter(|name| !own(name)).collect()
+    }
+
+    /// The program that a command of a shell starts; nothing for what is built into the shell, or no plain name.
+    fn program(command: &str) -> Option<&str> {
+        let before = |word: &&str| {
+            matches!(*word, "if" | "elif" | "then" | "else" | "do" | "while" | "exec" | "!") || word.contains('=')
+        };
+        let word = command.split_whitespace().find(|word| !before(word))?;
+        let plain = word.chars().all(|letter| letter.is_ascii_lowercase() || matches!(letter, '_' | '-'));
+        (plain && !BUILT_IN.split(' ').any(|name| name == word)).then_some(word)
+    }
+
+    #[test]
+    fn programs_of_a_script_are_found_wherever_a_command_begins() {
+        let script = "# comment\nset -eu\nname=$1\nown() {\n    mount a b && rmdir c\n}\nif [ -e d ]; then own; fi\n\
+            for x in a b; do cp \"$x\" e; done\npivot_root . old\nexec env sh -c 'cd / && umount /old'\n";
+        assert_eq!(started_by_shell(script), ["mount", "rmdir", "cp", "pivot_root", "env", "umount"]);
     }
 
     #[test]
@@ -315,7 +339,9 @@ mod tests {
         let mut unknown = Vec::new();
         for file in files.iter().filter(|file| **file != own) {
             let text = fs::read_to_string(file).unwrap();
-            let names = started(&text).into_iter().filter(|name| !known(name));
+            let script = file.extension().is_some_and(|kind| kind == "sh");
+            let names = if script { started_by_shell(&text) } else { started(&text) };
+            let names = names.into_iter().filter(|name| !known(name));
             unknown.extend(names.map(|name| format!("{name} in {}", file.display())));
         }
         assert!(unknown.is_empty(), "call the kernel or std instead, or add a row to NEEDS: {unknown:#?}");

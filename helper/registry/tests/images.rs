@@ -363,7 +363,10 @@ async fn time_runs_out_for_what_is_left_only() {
     // Takes connections and says nothing.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let images = [format!("localhost:{}/os:1", silent.local_addr().unwrap().port()), format!("{}/os:1", served.host())];
-    let registry = registry(served.options(&[]));
+    // The limit of a connection must not come before the deadline of all.
+    let mut options = served.options(&[]);
+    options.patience.connect = Duration::from_secs(600);
+    let registry = registry(options);
     let pace = Pace { concurrency: 5, deadline: Duration::from_secs(10) };
     let results = registry.inspect_many(&images, pace).await;
     assert!(matches!(&results[0], Err(InspectError::Deadline { image, .. }) if *image == images[0]), "{results:?}");

@@ -37,6 +37,7 @@ const PASSING: &[&str] = &[
     "toomanyrequests",
     "too many requests",
     "unauthorized",
+    "authentication required",
     "internal server error",
     "bad gateway",
     "service unavailable",
@@ -60,6 +61,7 @@ const LASTING: &[&str] = &[
     "unsupported schema version",
     "no image found in manifest list",
     "no image found in image index",
+    "does not match provided manifest digest",
     "source image rejected",
     "rejected by policy",
     "signature was required",
@@ -151,6 +153,10 @@ mod tests {
         use Complaint::{Busy, Lasting, Passing};
         for (said, expected) in [
             ("reading manifest sha256:00 in 127.0.0.1:5077/m/os: manifest unknown: manifest unknown", Lasting),
+            (
+                "Error retrieving manifest for image: Manifest does not match provided manifest digest sha256:00",
+                Lasting,
+            ),
             ("error: Source image rejected: A signature was required, but no signature exists", Lasting),
             ("remote error: cryptographic signature verification failed: invalid signature", Lasting),
             ("Running image docker://x is rejected by policy.", Lasting),
@@ -165,6 +171,11 @@ mod tests {
             ("Source image rejected: Get \"https://sigs.example/1\": dial tcp: connect: connection refused", Passing),
             ("(Mirrors also failed: [mirror.example/os: manifest unknown]): dial tcp: i/o timeout", Passing),
             ("invalid username/password: unauthorized: x", Passing),
+            // skopeo 1.22 leaves out the code of the registry's answer.
+            (
+                "(Mirrors also failed: [mirror.example/os: manifest unknown]): r.example/os: authentication required",
+                Passing,
+            ),
             ("Get \"https://r.example/v2/\": x509: certificate signed by unknown authority", Passing),
             ("received unexpected HTTP status: 503 Service Unavailable", Passing),
             ("Writing content object: min-free-space-percent '3%' would be exceeded", Passing),

@@ -104,7 +104,7 @@ fn go_back(
     let RunningAgent { desired, rules: of_agent } = agent.unwrap_or_default();
     let rules = of_agent.unwrap_or(rules);
     let hold = Some(Request::HoldRollback { desired });
-    let act = |request| Some(request).filter(|_| alone);
+    let act = |request| alone.then_some(request);
     let observation = match look(asks, console)? {
         Ok(Observation { awaiting: Some(config), .. }) => {
             let requests = Requests { check: Request::Observe, act: act(Request::Withdraw), hold };

@@ -217,8 +217,10 @@ fn a_place_that_serves_something_else_is_found_out() {
     fs::write(&data, text.replace("layers", "Layers")).unwrap();
     let facts = machine.facts(&machine.digest, known());
     let asked = facts.asked.as_ref().unwrap();
+    // skopeo 1.22 compares the digest itself; before, only we did.
+    let words = ["when it was asked for", "does not match provided manifest digest"];
     assert!(
-        matches!(&asked[0].answer, Answer::Refused(reason) if reason.contains("when it was asked for")),
+        matches!(&asked[0].answer, Answer::Refused(reason) if words.iter().any(|words| reason.contains(words))),
         "{asked:?}"
     );
     assert_eq!(verdict(&findings(&facts)), Verdict::Refused);

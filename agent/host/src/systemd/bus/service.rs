@@ -47,12 +47,20 @@ impl Service {
         matches!((self.active.as_str(), self.sub.as_str()), ("failed" | "inactive", _) | ("active", "exited"))
     }
 
-    /// Whether it is this command, but for backslashes and doubled dollars: systemd 252 adds some to what it runs when it
-    /// reads its units again.
+    /// Whether it is this command, but for backslashes and repeated dollars. When systemd reads its units again, 252 adds
+    /// backslashes to the command line, and 262 doubles every dollar.
     pub fn runs(&self, argv: &[String]) -> bool {
-        let plain = |argument: &String| argument.replace('\\', "").replace("$$", "$");
+        let plain = |argument: &String| plain(argument);
         self.argv.iter().map(plain).eq(argv.iter().map(plain))
     }
+}
+
+fn plain(argument: &str) -> String {
+    let mut text = argument.replace('\\', "");
+    while text.contains("$$") {
+        text = text.replace("$$", "$");
+    }
+    text
 }
 
 /// A command line in which systemd expands nothing. There is a setting to that effect, `ExecStartEx`, but systemd 252
@@ -170,6 +178,8 @@ mod tests {
             (&["a", "b"][..], &["a", "b"][..], true),
             (&["a", "$$x"], &["a", "$x"], true),
             (&["a", "\\$\\$x\\;"], &["a", "$x;"], true),
+            (&["a", "$$$$x"], &["a", "$x"], true),
+            (&["a", "x"], &["a", "$x"], false),
             (&["a"], &["a", "b"], false),
             (&[], &["a"], false),
         ] {
