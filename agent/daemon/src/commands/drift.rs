@@ -39,7 +39,8 @@ pub fn drift<A: Asks>(
     if options.repair {
         let course = repair(&mut asks, options.yes, &drift, console)?;
         let outcome = conclude(&course, &CourseDocument::new(&course).with_drift(&drift, &policy), console);
-        let left = if outcome == Outcome::Success { still_differs(&mut asks, console)? } else { Vec::new() };
+        let repaired = outcome == Outcome::Success && !drift.is_empty();
+        let left = if repaired { still_differs(&mut asks, console)? } else { Vec::new() };
         if left.is_empty() {
             return Ok(outcome);
         }

@@ -179,6 +179,12 @@ fn applied(finished: &Finished) -> String {
     match finished.purpose {
         Purpose::Update => format!("{} the machine is in {to}. Changed: {changed}.", word("Applied:")),
         Purpose::Rollback => format!("{} the machine is in {to} again. Changed: {changed}.", word("Rolled back:")),
+        Purpose::Repair if !finished.leftovers.is_empty() => {
+            format!(
+                "{} the machine does not agree with {to} everywhere. Changed: {changed}.",
+                word("Repaired in part:")
+            )
+        }
         Purpose::Repair => format!("{} the machine agrees with {to} again. Changed: {changed}.", word("Repaired:")),
     }
 }

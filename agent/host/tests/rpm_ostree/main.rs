@@ -116,7 +116,8 @@ fn an_order_is_one_update_and_one_change_of_the_line() {
     assert_eq!((made.digest, made.kargs.as_str()), (digest('b'), "root=x nosmt ostree=/boot.0"));
     assert_eq!((made.packages, made.removals), (list("usbguard"), list("vim")));
     let all = daemon.shared.with(|state| state.calls.clone());
-    assert_eq!((all.first().unwrap().as_str(), all.last().unwrap().as_str()), ("RegisterClient", "UnregisterClient"));
+    let [first, .., unregistered, restaged] = &all[..] else { panic!("{all:?}") };
+    assert_eq!([first, unregistered, restaged], ["RegisterClient", "UnregisterClient", "restage root=x nosmt"]);
 }
 
 #[test]

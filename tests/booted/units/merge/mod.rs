@@ -12,6 +12,7 @@ use serde_json::Value;
 use self::model::{Config, ConfigUnit, Entry, Image, ImageUnit, unit_text};
 use super::Packaged;
 use crate::chance::Chance;
+use crate::first_boot::furnish;
 use crate::node::{DRIVERS, Driver, Node};
 
 /// Units of the images that write down what they find when they start: one as sshd starts, one as the kubelet does.
@@ -75,12 +76,16 @@ impl Merged {
     /// Applies a configuration with an image, and restarts if the image is another.
     fn update(&mut self, config: &Config, image: usize) {
         let document = self.document(config, image);
-        let expected = config.expected(&self.images[image]);
-        self.node().write(LIST, &expected.keys().cloned().collect::<Vec<_>>().join("\n"));
+        self.list(&config.expected(&self.images[image]));
         let answer = self.node().apply(&document).exits(0).json();
         if answer["result"] == "awaitsReboot" {
             self.packaged.node.restart();
         }
+    }
+
+    /// Has the probes look at these paths.
+    fn list(&self, expected: &BTreeMap<String, String>) {
+        self.node().write(LIST, &expected.keys().cloned().collect::<Vec<_>>().join("\n"));
     }
 
     /// Everything that is not as a configuration wants it, or as an image has it where that says nothing.
@@ -201,6 +206,21 @@ fn an_image_with_a_directory_where_the_configuration_has_a_file_is_refused_befor
 }
 
 #[test]
+fn a_first_boot_brings_its_operating_system_and_keeps_its_configuration() {
+    for driver in DRIVERS {
+        let [one, two] = ["one\n", "two\n"].map(|text| Entry::file(text, 0o644));
+        let Some(mut merged) = Merged::boot(driver, single(one.clone(), two)) else { return };
+        let config = managing(&one);
+        let document = merged.document(&config, 1);
+        furnish(merged.node(), &document);
+        merged.list(&config.expected(&merged.images[1]));
+        merged.packaged.systemctl(&["start", "--no-block", "ostler-firstboot.service"]);
+        merged.packaged.node.machine.reboot_and_wait();
+        merged.is_right("first boot", &config, 1);
+    }
+}
+
+#[test]
 fn a_directory_of_the_new_image_is_not_in_the_way_of_going_back() {
     for driver in DRIVERS {
         let Some(mut merged) = Merged::boot(driver, single(Entry::Nothing, Entry::Directory)) else { return };
@@ -246,7 +266,7 @@ fn a_boot_that_has_to_put_units_right_starts_them_as_configured() {
 /// `OSTLER_MERGES=N` tries more pairs of images and configurations.
 #[test]
 fn whatever_images_and_configurations_have_services_start_on_the_configuration() {
-    let pairs: u64 = std::env::var("OSTLER_MERGES").map_or(12, |count| count.parse().expect("a number"));
+    let pairs: u64 = std::env::var("OSTLER_MERGES").map_or(25, |count| count.parse().expect("a number"));
     let mut chance = Chance::new();
     eprintln!("OSTLER_KILL_SEED={}", chance.seed());
     let mut done = 0;

@@ -115,10 +115,11 @@ fn a_machine_as_configured_is_said_to_be_so_and_not_repaired() {
 #[test]
 fn a_repair_says_what_it_removes_and_asks() {
     let done = || Reply::Finished(finished(Purpose::Repair));
-    let (played, asks) = run(person("y\n"), true, false, vec![Reply::Drift(all()), done()]);
+    let none = || Reply::Drift(Vec::new());
+    let (played, asks) = run(person("y\n"), true, false, vec![Reply::Drift(all()), done(), none()]);
     assert_eq!(
         (played.outcome, asks.asked),
-        (Outcome::Success, vec![Request::Drift, Request::Repair { only: Vec::new() }])
+        (Outcome::Success, vec![Request::Drift, Request::Repair { only: Vec::new() }, Request::Drift])
     );
     assert!(played.stdout.ends_with(
         "\nA repair makes all of this as configured; changes made by hand are lost.\n\
@@ -128,8 +129,32 @@ fn a_repair_says_what_it_removes_and_asks() {
     ));
     assert!(played.stderr.contains("\nRepair? [y/N] "));
     let scene = Scene { format: Format::Json, answer: Some("y\n") };
-    let (played, _) = run(scene, true, false, vec![Reply::Drift(all()), done()]);
+    let (played, _) = run(scene, true, false, vec![Reply::Drift(all()), done(), none()]);
     assert!(played.stderr.contains("drop-in 9.conf of a.service  is not configured\n"), "{}", played.stderr);
+}
+
+#[test]
+fn what_a_repair_could_not_put_right_is_named_with_what_to_do() {
+    let image = Difference::State { expected: "a@sha256:1".to_owned(), found: "b@sha256:2".to_owned() };
+    let left = vec![
+        Drift {
+            subject: Subject::File { path: "/etc/c".to_owned() },
+            difference: Difference::Kind { found: "directory".to_owned() },
+        },
+        Drift { subject: Subject::OsImage, difference: image },
+    ];
+    let replies = vec![Reply::Drift(all()), Reply::Finished(finished(Purpose::Repair)), Reply::Drift(left)];
+    let (played, _) = run(SCRIPT, true, true, replies);
+    assert_eq!(played.outcome, Outcome::Different);
+    assert!(
+        played.stdout.ends_with(
+            "Not repaired:\n  /etc/c is not a file: directory\n    Fix: move what stands there away, then repair again\n  \
+             OS image is another: b@sha256:2 instead of a@sha256:1\n    Fix: touch /run/machine-config-daemon-force: \
+             the agent then applies the whole configuration again\n"
+        ),
+        "{}",
+        played.stdout
+    );
 }
 
 #[test]
@@ -138,12 +163,13 @@ fn every_way_a_repair_can_end_has_its_exit_code() {
     for (scene, yes, end, outcome, asked) in [
         (person("n\n"), false, None, Outcome::Failed, 1),
         (SCRIPT, false, None, Outcome::BadInput, 1),
-        (SCRIPT, true, Some(Reply::Finished(finished(Purpose::Repair))), Outcome::Success, 2),
-        (SCRIPT, true, Some(Reply::Nothing), Outcome::Success, 2),
+        (SCRIPT, true, Some(Reply::Finished(finished(Purpose::Repair))), Outcome::Success, 3),
+        (SCRIPT, true, Some(Reply::Nothing), Outcome::Success, 3),
         (SCRIPT, true, Some(undone), Outcome::Failed, 2),
         (SCRIPT, true, None, Outcome::Unsettled, 2),
     ] {
-        let replies = [Some(Reply::Drift(all())), end].into_iter().flatten().collect();
+        let after = (asked == 3).then(|| Reply::Drift(Vec::new()));
+        let replies = [Some(Reply::Drift(all())), end, after].into_iter().flatten().collect();
         let (played, asks) = run(scene, true, yes, replies);
         assert_eq!((played.outcome, asks.asked.len()), (outcome, asked), "{played:?}");
     }
@@ -184,7 +210,7 @@ fn a_program_gets_the_same_as_a_document() {
     ] {
         assert_eq!(answer["drift"][index], expected);
     }
-    let replies = vec![Reply::Drift(all()), Reply::Finished(finished(Purpose::Repair))];
+    let replies = vec![Reply::Drift(all()), Reply::Finished(finished(Purpose::Repair)), Reply::Drift(Vec::new())];
     let answer = run(PROGRAM, true, true, replies).0.json();
     assert_eq!((&answer["result"], answer["drift"].as_array().unwrap().len()), (&json!("applied"), 10));
     assert_eq!(answer["plan"], json!(null));
