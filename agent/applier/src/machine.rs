@@ -284,7 +284,7 @@ impl Machine {
             Ok(systemd) => Ok(Some(Box::new(systemd))),
             // Early in a boot there is no bus yet, and systemd is asked without one.
             Err(_) if need == Need::ServicesIfThere => {
-                Ok(Systemctl::connect(machine::EARLY).ok().map(|systemctl| Box::new(systemctl) as Box<dyn Manager>))
+                Ok(Systemctl::of_a_boot(machine::EARLY).map(|systemctl| Box::new(systemctl) as Box<dyn Manager>))
             }
             Err(refused) => Err(refused),
         }

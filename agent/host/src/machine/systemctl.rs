@@ -22,11 +22,11 @@ pub struct Systemctl {
 }
 
 impl Systemctl {
-    /// Finds out whether systemd answers.
-    pub fn connect(limits: Limits) -> Result<Self, ManagerError> {
+    /// The systemd of a machine that boots. On one that is up, a bus that does not answer has failed, and services that need
+    /// it are not restarted without it.
+    pub fn of_a_boot(limits: Limits) -> Option<Self> {
         let systemctl = Self { limits };
-        systemctl.say("show", "show", &["--property=Version"], SYSTEMD)?;
-        Ok(systemctl)
+        systemctl.is_booting().is_ok_and(|booting| booting).then_some(systemctl)
     }
 
     fn say(&self, action: &'static str, verb: &str, rest: &[&str], unit: &str) -> Result<String, ManagerError> {
@@ -38,7 +38,9 @@ impl Systemctl {
     fn run(&self, action: &'static str, unit: &str, command: Command) -> Result<String, ManagerError> {
         let output = command.run().map_err(|error| {
             let source = match error {
-                CommandError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr.trim().to_owned().into(),
+                CommandError::Failed { stderr, .. } if !stderr.trim().is_empty() => {
+                    stderr.lines().next().unwrap_or_default().to_owned().into()
+                }
                 error => error.into(),
             };
             ManagerError { action, unit: unit.to_owned(), transient: true, source }
@@ -108,7 +110,7 @@ impl Manager for Systemctl {
     }
 
     fn is_booting(&self) -> Result<bool, ManagerError> {
-        Ok(!matches!(self.word("is-system-running", SYSTEMD)?.as_str(), "running" | "degraded" | "maintenance"))
+        Ok(matches!(self.word("is-system-running", SYSTEMD)?.as_str(), "initializing" | "starting"))
     }
 }
 
