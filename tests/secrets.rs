@@ -198,7 +198,7 @@ fn commands_that_fail_show_no_secret() {
     fs::rename(watched.sandbox.path("/etc/plain.d"), watched.sandbox.path("/etc/plain")).unwrap();
     watched.both(&["apply", "--yes", "--to", &second], 3);
     watched.both(&["drift"], 4);
-    watched.once(&["drift", "--repair", "--yes"], 3);
+    watched.once(&["drift", "--repair", "--yes"], 4);
     let record = watched.sandbox.path("/etc/machine-config-daemon/currentconfig");
     let text = fs::read(&record).unwrap();
     fs::write(&record, &text[..text.len() - 30]).unwrap();
