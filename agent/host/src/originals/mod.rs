@@ -116,7 +116,14 @@ pub fn image_original(disk: &impl Disk, path: &RootPath) -> Result<Option<Restor
         let stands = kind(disk, path)? == Some(Kind::Directory);
         return Ok(Some(if stands { Restore::Leave } else { Restore::Delete }));
     }
-    Ok(Some(read_standing(disk, &image, MOST_BYTES)?.map_or(Restore::Delete, Restore::PutBack)))
+    let Some(standing) = read_standing(disk, &image, MOST_BYTES)? else { return Ok(Some(Restore::Delete)) };
+    let kept = Kept::of(disk, path)?;
+    let backup = if kept.stamp || !kept.backup { Restore::Delete } else { kept.restore(disk, path)? };
+    Ok(Some(match backup {
+        // An original that is the image's has access lists and attributes that no image has.
+        Restore::PutBack(backup) if backup.is_default(&standing) => Restore::PutBack(backup),
+        Restore::PutBack(_) | Restore::Delete | Restore::Leave => Restore::PutBack(standing),
+    }))
 }
 
 /// What was kept of a path, by whichever daemon wrote it first.

@@ -73,6 +73,16 @@ pub enum OriginalsError {
 }
 
 impl Standing {
+    /// Whether it has the contents, mode and owner that an image has.
+    pub fn is_default(&self, image: &Self) -> bool {
+        match (self, image) {
+            (Self::File { contents, attributes, .. }, Self::File { contents: others, attributes: other, .. }) => {
+                contents == others && attributes == other
+            }
+            (Self::Link { .. }, _) | (_, Self::Link { .. }) => false,
+        }
+    }
+
     /// The same wherever it stands: labels go by the path.
     pub fn without_label(mut self) -> Self {
         if let Self::File { label, .. } = &mut self {
