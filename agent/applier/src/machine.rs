@@ -202,8 +202,10 @@ impl Machine {
         sysroot::make_writable()?;
         let root = RootDisk::open(&self.root.join(next.root.as_str().trim_start_matches('/')))?;
         let (written, failed) = machine::write_next(&root, &next.config, Box::new(now))?;
-        let failed: String = failed.iter().map(|path| format!(", could not write {path}")).collect();
-        Ok(Some(format!("wrote {written} paths of {} for the next boot{failed}", next.config.name)))
+        let failed: String =
+            failed.iter().map(|path| format!("; cannot write {path}, the next boot tries again")).collect();
+        let paths = if written == 1 { "path" } else { "paths" };
+        Ok(Some(format!("wrote {written} {paths} of {} for the next boot{failed}", next.config.name)))
     }
 
     fn status(&self, disk: &RootDisk) -> Result<Status, Refused> {
@@ -284,7 +286,7 @@ impl Machine {
             Ok(systemd) => Ok(Some(Box::new(systemd))),
             // Early in a boot there is no bus yet, and systemd is asked without one.
             Err(_) if need == Need::ServicesIfThere => {
-                Ok(Systemctl::of_a_boot(machine::EARLY).map(|systemctl| Box::new(systemctl) as Box<dyn Manager>))
+                Ok(Systemctl::if_booting(machine::EARLY).map(|systemctl| Box::new(systemctl) as Box<dyn Manager>))
             }
             Err(refused) => Err(refused),
         }

@@ -58,9 +58,14 @@ fn main() -> ExitCode {
 }
 
 fn write_next_etc() -> Result<(), Box<dyn Error>> {
-    if let Some(done) = Machine::new(PathBuf::from("/"), true).write_next_etc()? {
-        log(&done);
-    }
+    let written = Machine::new(PathBuf::from("/"), true).write_next_etc();
+    let cannot = |error: Box<dyn Error>| {
+        format!(
+            "cannot write /etc of the next deployment: {}; ostler-recover.service repairs it at boot",
+            causes(&*error)
+        )
+    };
+    written.map_err(cannot)?.iter().for_each(|done| log(done));
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ostler_core::drift::policy::{Action, DriftPolicy, PolicyError};
 use ostler_core::drift::{Difference, Drift, Subject};
+use ostler_core::reconcile::FORCE_FILE;
 use serde::Serialize;
 
 use super::phrase::{CAUTION, FAINT, GOOD, HEADING, printable, styled};
@@ -40,10 +41,10 @@ pub fn not_repaired(drift: &[Drift]) -> String {
     for Drift { subject, difference } in drift {
         let fix = match (subject, difference) {
             (Subject::OsImage, _) => {
-                "touch /run/machine-config-daemon-force: the agent then applies the whole configuration again"
+                format!("touch {FORCE_FILE}: the agent then applies the whole configuration again")
             }
-            (_, Difference::Kind { .. }) => "move what stands there away, then repair again",
-            (_, _) => "see that the path can be written, then repair again",
+            (_, Difference::Kind { .. }) => "move what stands there away, then repair again".to_owned(),
+            (_, _) => "see that the path can be written, then repair again".to_owned(),
         };
         let detail = Some(detail(difference)).filter(|detail| !detail.is_empty()).map(|detail| format!(": {detail}"));
         let (name, word) = (name(subject), word(subject, difference));

@@ -27,20 +27,15 @@ pub(super) fn draft<D: Disk>(
     let mut draft = Draft { reloads, ..Draft::default() };
     draft_steps(&mut draft, disk, journey.steps, wanted)?;
     for step in journey.steps {
-        match step {
-            Step::SetPassword { user } | Step::LockPassword { user } => {
-                draft.passwords.retain(|password| password.user != *user);
-                draft.passwords.push(password(user, origin, wanted));
-            }
-            Step::RecordConfig { .. } => {
-                if let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
-                    && !origin.recorded.is_empty()
-                {
-                    draft.write.write(record::whole(disk, wanted, path, origin.recorded.plain())?);
-                }
-            }
-            _ => {}
+        if matches!(step, Step::RecordConfig { .. })
+            && let Some(path) = record::written_back(&origin.recorded.config, &journey.leaving.config)
+            && !origin.recorded.is_empty()
+        {
+            draft.write.write(record::whole(disk, wanted, path, origin.recorded.plain())?);
         }
+    }
+    for kept in &mut draft.passwords {
+        *kept = password(&kept.user, origin, wanted);
     }
     put_back(&mut draft, &origin.displaced);
     Ok(draft)

@@ -79,10 +79,6 @@ impl Manager for Systemd {
         self.ask("daemon-reload", SYSTEMD, Bus::daemon_reload)
     }
 
-    fn cancel_unwanted(&self, unit: &str) -> Result<(), ManagerError> {
-        self.ask("cancel the start of", unit, |bus| bus.cancel_unwanted(unit))
-    }
-
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
         self.ask("reload", unit, |bus| bus.reload_unit(unit))
     }

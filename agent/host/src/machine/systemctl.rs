@@ -24,12 +24,12 @@ pub struct Systemctl {
 impl Systemctl {
     /// The systemd of a machine that boots. On one that is up, a bus that does not answer has failed, and services that need
     /// it are not restarted without it.
-    pub fn of_a_boot(limits: Limits) -> Option<Self> {
+    pub fn if_booting(limits: Limits) -> Option<Self> {
         let systemctl = Self { limits };
         systemctl.is_booting().is_ok_and(|booting| booting).then_some(systemctl)
     }
 
-    fn say(&self, action: &'static str, verb: &str, rest: &[&str], unit: &str) -> Result<String, ManagerError> {
+    fn call(&self, action: &'static str, verb: &str, rest: &[&str], unit: &str) -> Result<String, ManagerError> {
         let named = (unit != SYSTEMD).then_some(unit);
         let words = ["--no-ask-password", verb].into_iter().chain(rest.iter().copied()).chain(["--"]).chain(named);
         self.run(action, unit, Command::new(SYSTEMCTL, self.limits.job, MOST).arguments(words))
@@ -48,8 +48,8 @@ impl Systemctl {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Answers by exit status too, so that a failure is no error.
-    fn word(&self, verb: &str, unit: &str) -> Result<String, ManagerError> {
+    /// For verbs that answer by their exit status as well.
+    fn query(&self, verb: &str, unit: &str) -> Result<String, ManagerError> {
         let named = (unit != SYSTEMD).then_some(unit);
         let words = [verb, "--"].into_iter().chain(named);
         self.run(
@@ -64,53 +64,53 @@ impl Manager for Systemctl {
     fn set(&self, unit: &str, wish: Wish) -> Result<(), ManagerError> {
         let rest = &["--no-reload"];
         let done = match wish {
-            Wish::Disable => self.say("disable", "disable", rest, unit),
+            Wish::Disable => self.call("disable", "disable", rest, unit),
             Wish::Enable if self.state(unit)?.is_none() => return Ok(()),
-            Wish::Enable => self.say("enable", "reenable", rest, unit),
+            Wish::Enable => self.call("enable", "reenable", rest, unit),
             Wish::Preset if self.state(unit)?.is_none_or(|state| state.starts_with("masked")) => return Ok(()),
-            Wish::Preset => self.say("preset", "preset", rest, unit),
+            Wish::Preset => self.call("preset", "preset", rest, unit),
         };
         done.map(drop)
     }
 
     fn daemon_reload(&self) -> Result<(), ManagerError> {
-        self.say("daemon-reload", "daemon-reload", &[], SYSTEMD).map(drop)
+        self.call("daemon-reload", "daemon-reload", &[], SYSTEMD).map(drop)
     }
 
     fn cancel_unwanted(&self, unit: &str) -> Result<(), ManagerError> {
         let show = |properties: &str| {
-            self.say("read the state of", "show", &["--value", &format!("--property={properties}")], unit)
+            self.call("read the state of", "show", &["--value", &format!("--property={properties}")], unit)
         };
         if !show(STARTED_BY)?.is_empty() {
             return Ok(());
         }
         match show("Job")?.as_str() {
             "" | "0" => Ok(()),
-            job => self.say("cancel the start of", "cancel", &[], job).map(drop),
+            job => self.call("cancel the start of", "cancel", &[], job).map(drop),
         }
     }
 
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
-        self.say("reload", "reload", &[], unit).map(drop)
+        self.call("reload", "reload", &[], unit).map(drop)
     }
 
     fn restart(&self, unit: &str) -> Result<(), ManagerError> {
-        self.say("restart", "restart", &[], unit).map(drop)
+        self.call("restart", "restart", &[], unit).map(drop)
     }
 
     fn state(&self, unit: &str) -> Result<Option<String>, ManagerError> {
-        let state = self.word("is-enabled", unit)?;
+        let state = self.query("is-enabled", unit)?;
         Ok(Some(state).filter(|state| !state.is_empty() && state != "not-found"))
     }
 
     fn presence(&self, unit: &str) -> Result<Presence, ManagerError> {
-        let states = self.say("look up", "show", &["--value", "--property=LoadState,ActiveState"], unit)?;
+        let states = self.call("look up", "show", &["--value", "--property=LoadState,ActiveState"], unit)?;
         let (load, active) = states.split_once('\n').unwrap_or((&states, ""));
         Ok(presence(load, active))
     }
 
     fn is_booting(&self) -> Result<bool, ManagerError> {
-        Ok(matches!(self.word("is-system-running", SYSTEMD)?.as_str(), "initializing" | "starting"))
+        Ok(matches!(self.query("is-system-running", SYSTEMD)?.as_str(), "initializing" | "starting"))
     }
 }
 

@@ -29,7 +29,8 @@ impl<D: Disk> Machine<'_, D> {
         // One that is not where deployments are has no files to look at.
         let Ok(image) = root.and_then(|root| root.join("usr/etc")) else { return Ok(()) };
         let etc = RootPath::new(ETC).map_err(Trouble::path(ETC))?;
-        let survey = Survey { machine: self, draft: &way.draft, managed: &way.managed };
+        let above = way.managed.iter().flat_map(RootPath::ancestors).collect();
+        let survey = Survey { machine: self, draft: &way.draft, managed: &way.managed, above };
         survey.directory(&image, &etc, 0)
     }
 
@@ -98,7 +99,7 @@ impl<D: Disk> Machine<'_, D> {
                 Ok(plain(path)? != plain(&image)?)
             }
             (None, None) => Ok(false),
-            _ => Ok(true),
+            (None | Some(Kind::File | Kind::Link | Kind::Directory | Kind::Special), _) => Ok(true),
         }
     }
 }
@@ -108,6 +109,8 @@ struct Survey<'a, 'd, D: Disk> {
     machine: &'a Machine<'d, D>,
     draft: &'a Draft,
     managed: &'a BTreeSet<RootPath>,
+    /// The directories that lead to them.
+    above: BTreeSet<RootPath>,
 }
 
 impl<D: Disk> Survey<'_, '_, D> {
@@ -148,8 +151,7 @@ impl<D: Disk> Survey<'_, '_, D> {
     /// The image has a file or link at a path: there must not be a directory with anything in it that the merge keeps.
     fn beside_file(&self, path: &RootPath) -> Result<(), Trouble> {
         let conflict = |managed| Err(Trouble::MergeConflict { path: path.clone(), image: "file or link", managed });
-        let below = |other: &&RootPath| other.ancestors().contains(path);
-        if self.managed.iter().any(|managed| below(&managed)) {
+        if self.above.contains(path) {
             return conflict(true);
         }
         match self.machine.kind(path)? {

@@ -47,10 +47,6 @@ impl Manager for Asked {
         self.note("daemon-reload".to_owned())
     }
 
-    fn cancel_unwanted(&self, _: &str) -> Result<(), ManagerError> {
-        Ok(())
-    }
-
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
         self.note(format!("reload {unit}"))
     }

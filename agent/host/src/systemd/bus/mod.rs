@@ -142,13 +142,6 @@ impl Bus {
         }
     }
 
-    /// Takes back the start of a unit that is queued and that nothing asks for any more.
-    pub fn cancel_unwanted(&self, unit: &str) -> Result<(), BusError> {
-        let units = [unit];
-        let answer = wire::cancel_unwanted(&self.connection, unit);
-        self.runtime.block_on(self.attempt("cancel the start of", &units).bounded(answer))
-    }
-
     /// What the unit does now.
     pub fn active_state(&self, unit: &str) -> Result<UnitState, BusError> {
         let units = [unit];

@@ -118,24 +118,6 @@ pub(super) async fn load_state(connection: &Connection, unit: &str) -> zbus::Res
     Ok((general.get_property("LoadState").await?, general.get_property("ActiveState").await?))
 }
 
-/// By what a unit is started, beside its name.
-const STARTED_BY: [&str; 6] = ["WantedBy", "RequiredBy", "BoundBy", "UpheldBy", "TriggeredBy", "ConsistsOf"];
-
-/// Cancels the job that a unit waits for, if no other unit has a reason to start it.
-pub(super) async fn cancel_unwanted(connection: &Connection, unit: &str) -> zbus::Result<()> {
-    let path: OwnedObjectPath = manager(connection, "LoadUnit", &(unit,)).await?;
-    let general = proxy(connection, path.as_str(), UNIT).await?;
-    for reason in STARTED_BY {
-        // Those that this systemd does not know are none.
-        let units: Vec<String> = general.get_property(reason).await.unwrap_or_default();
-        if !units.is_empty() {
-            return Ok(());
-        }
-    }
-    let (job, _): (u32, OwnedObjectPath) = general.get_property("Job").await?;
-    if job == 0 { Ok(()) } else { manager(connection, "CancelJob", &(job,)).await }
-}
-
 /// The interface of a unit's own type.
 fn interface(unit: &str) -> Option<String> {
     let mut kind = unit.rsplit_once('.')?.1.chars();

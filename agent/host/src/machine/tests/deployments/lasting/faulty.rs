@@ -198,10 +198,6 @@ impl Manager for Services {
         self.0.call("systemd", "daemon-reload")
     }
 
-    fn cancel_unwanted(&self, _: &str) -> Result<(), ManagerError> {
-        Ok(())
-    }
-
     fn reload(&self, unit: &str) -> Result<(), ManagerError> {
         self.0.call(unit, &format!("reload {unit}"))
     }
