@@ -34,8 +34,6 @@ pub struct Faults {
     pub start_delay_ms: Option<u64>,
     /// The daemon leaves after this long without a call, a registered client or a transaction, instead of 60 s.
     pub idle_exit_ms: Option<u64>,
-    /// The daemon takes its bus name once this file exists.
-    pub name_after: Option<PathBuf>,
     /// Before its first message the work waits until this file exists.
     pub slow_until: Option<PathBuf>,
     /// The release of the original that the stand-in behaves like, whatever `method` says.

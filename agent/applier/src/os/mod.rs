@@ -28,6 +28,8 @@ use crate::sysroot::Libostree;
 pub(crate) use facts::told_failure;
 
 const CALL: Duration = Duration::from_secs(60);
+/// What the unit of the rpm-ostree daemon is given, and a little more.
+const START: Duration = Duration::from_secs(6 * 60);
 /// Images are gigabytes, and some nodes have thin lines.
 const TRANSACTION: Duration = Duration::from_secs(2 * 60 * 60);
 const OTHERS: Duration = Duration::from_secs(10 * 60);
@@ -108,7 +110,7 @@ impl OsHost for LiveOs<'_> {
         Ok(match choose(&self.host, goal.has_packages())? {
             Backend::RpmOstree => {
                 auth::link_credentials(self.disk)?;
-                let limits = rpm_ostree::Limits { call: CALL, transaction: TRANSACTION, others: OTHERS };
+                let limits = rpm_ostree::Limits { start: START, call: CALL, transaction: TRANSACTION, others: OTHERS };
                 let trust = if signed { Trust::Signed } else { Trust::Policy };
                 let deployments = (Box::new(self.sysroot.clone()) as Box<dyn Sysroot>, SysrootLock::at(self.root));
                 Box::new(RpmOstree::new(None, limits, trust, deployments)?)

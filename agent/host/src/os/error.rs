@@ -132,7 +132,7 @@ impl OsError {
                 format!("see \"journalctl -u {}\"; it is tried again", service(*backend))
             }
             Self::Busy { .. } => "wait for it, or end it; then try again".to_owned(),
-            Self::Unreachable { backend, .. } => format!("see \"systemctl status {}\"", service(*backend)),
+            Self::Unreachable { backend, .. } => format!("see \"journalctl -u {}\"", service(*backend)),
             Self::Unable { .. } => "build what it needs into the OS image instead".to_owned(),
             Self::NoBackend(_) => {
                 "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"

@@ -65,6 +65,8 @@ pub struct State {
     pub joined: Option<Arc<Transaction>>,
     /// Signals that come before the answer to a start.
     pub ahead: usize,
+    /// How often the bus gives up on the start of the daemon.
+    pub starts: usize,
     /// Whether libostree fails.
     pub broken: bool,
     deaths: usize,
@@ -201,11 +203,20 @@ impl Sysroot {
         &self,
         options: HashMap<String, OwnedVariant>,
         #[zbus(header)] header: zbus::message::Header<'_>,
-    ) {
+    ) -> zbus::fdo::Result<()> {
+        let starts = self.0.with(|state| {
+            let before = state.starts;
+            state.starts = before.saturating_sub(1);
+            before
+        });
+        if starts > 0 {
+            return Err(zbus::fdo::Error::TimedOut("Failed to activate service".to_owned()));
+        }
         let sender = header.sender().unwrap().to_string();
         let id = options.get("id").and_then(|id| String::try_from(id.try_clone().unwrap()).ok()).unwrap_or_default();
         self.0.with(|state| state.clients.insert(sender, id));
         self.0.log("RegisterClient");
+        Ok(())
     }
 
     fn unregister_client(&self, _options: HashMap<String, OwnedVariant>) {

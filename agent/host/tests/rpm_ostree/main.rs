@@ -41,7 +41,12 @@ fn to_kargs(line: &str) -> Order {
 }
 
 fn limits() -> Limits {
-    Limits { call: Duration::from_secs(30), transaction: Duration::from_secs(120), others: Duration::from_secs(60) }
+    Limits {
+        start: Duration::from_secs(120),
+        call: Duration::from_secs(30),
+        transaction: Duration::from_secs(120),
+        others: Duration::from_secs(60),
+    }
 }
 
 fn driver(daemon: &Daemon, limits: Limits) -> RpmOstree {
@@ -375,6 +380,21 @@ fn what_a_person_put_first_is_put_behind_again_and_forgetting_can_be_asked_twice
 }
 
 #[test]
+fn a_daemon_that_is_slow_to_start_is_waited_for_longer_than_the_bus_does() {
+    let daemon = Daemon::start();
+    daemon.shared.with(|state| state.starts = 2);
+    driver(&daemon, limits()).discard().unwrap();
+    daemon.shared.with(|state| state.starts = usize::MAX);
+    let short = driver(&daemon, Limits { start: Duration::from_millis(300), ..limits() });
+    let error = short.discard().unwrap_err();
+    assert!(matches!(error, OsError::TooSlow { .. }), "{error:?}");
+    assert!(
+        error.to_string().contains("did not start") && error.remedy().contains("journalctl -u rpm-ostreed"),
+        "{error}"
+    );
+}
+
+#[test]
 fn nobody_to_ask_is_an_error_that_may_pass() {
     let bus = Bus::start(false);
     let elsewhere = Daemon::start();
@@ -386,6 +406,7 @@ fn nobody_to_ask_is_an_error_that_may_pass() {
     assert_eq!(driver.occupant().unwrap(), None);
     let error = driver.discard().unwrap_err();
     assert!(matches!(error, OsError::Unreachable { .. }), "{error:?}");
+    assert!(error.remedy().contains("journalctl -u rpm-ostreed"), "{}", error.remedy());
     let nowhere = RpmOstree::new(Some("unix:path=/nonexistent/bus"), limits(), Trust::Signed, deployments()).unwrap();
     assert!(matches!(nowhere.occupant(), Err(OsError::Unreachable { .. })));
 }

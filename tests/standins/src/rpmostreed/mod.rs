@@ -66,9 +66,6 @@ pub async fn serve(options: Options) -> Result<()> {
         .context("connecting to the bus")?;
     daemon.attach(&bus);
     daemon.refresh().await.context("reading the sysroot")?;
-    while faults.name_after.as_ref().is_some_and(|file| !file.exists()) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
     // The name comes last: whoever sees it finds every object in place.
     bus.request_name(BUS_NAME).await.context("taking the bus name")?;
     tokio::spawn(clients::watch(Arc::clone(&daemon), bus.clone()));

@@ -31,7 +31,9 @@ const CLIENT: &str = "ostler";
 /// How long to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For an answer; the daemon may have to be started for it.
+    /// For the daemon to be started. Its unit allows five minutes for that.
+    pub start: Duration,
+    /// For an answer of a daemon that runs.
     pub call: Duration,
     /// For one transaction, downloads included. One that takes longer is cancelled.
     pub transaction: Duration,

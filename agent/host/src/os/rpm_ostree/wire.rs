@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::time::Duration;
 
 use ostler_core::os::backend::Backend;
 use serde::Serialize;
@@ -20,6 +21,9 @@ const SYSROOT: &str = "org.projectatomic.rpmostree1.Sysroot";
 const OS: &str = "org.projectatomic.rpmostree1.OS";
 const BUS: &str = "org.freedesktop.DBus";
 const BUS_PATH: &str = "/org/freedesktop/DBus";
+const SYSTEMD: &str = "org.freedesktop.systemd1.";
+/// So that a bus which gives up at once is not asked without end.
+const BETWEEN_STARTS: Duration = Duration::from_secs(1);
 pub(super) const TRANSACTION: &str = "org.projectatomic.rpmostree1.Transaction";
 pub(super) const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
@@ -51,10 +55,23 @@ impl Session {
         }
     }
 
-    /// Keeps the daemon from exiting while we work, and lets it say whose a transaction is.
+    /// Keeps the daemon from exiting while we work, and lets it say whose a transaction is. It is started for that; a bus
+    /// that waits for it less long than its unit may take is asked again.
     pub async fn register(&self) -> Result<(), OsError> {
         let options: Options = [("id", Variant::from(CLIENT))].into();
-        self.sysroot("RegisterClient", &(options,)).await
+        let body = (options,);
+        let registered = async {
+            loop {
+                match self.call(SYSROOT_PATH, SYSROOT, "RegisterClient", &body).await {
+                    Err(error) if is_starting(&error) => tokio::time::sleep(BETWEEN_STARTS).await,
+                    answer => return answer,
+                }
+            }
+        };
+        match tokio::time::timeout(self.limits.start, registered).await {
+            Ok(answer) => answer.map_err(|error| self.meaning(error)),
+            Err(_) => Err(too_slow("start", self.limits.start)),
+        }
     }
 
     /// Lets the daemon exit when it likes to. It does the same by itself once the connection is gone.
@@ -187,6 +204,8 @@ impl Session {
                 | fdo::Error::LimitsExceeded(_) => unreachable(self.action, error),
                 _ => self.failed(error.to_string()),
             },
+            // The bus passes on why systemd did not start it.
+            zbus::Error::MethodError(name, ..) if name.as_str().starts_with(SYSTEMD) => unreachable(self.action, error),
             zbus::Error::MethodError(_, Some(text), _) => verdict::of(self.action, text),
             _ => self.failed(error.to_string()),
         }
@@ -202,6 +221,10 @@ impl Session {
     }
 }
 
+fn is_starting(error: &zbus::Error) -> bool {
+    matches!(error, zbus::Error::FDO(answer) if matches!(**answer, fdo::Error::TimedOut(_) | fdo::Error::Timeout(_)))
+}
+
 /// What the daemon says when it is not our turn.
 fn busy(error: &zbus::Error) -> Option<String> {
     let zbus::Error::MethodError(name, text, _) = error else { return None };
@@ -214,7 +237,7 @@ fn unreachable(action: &'static str, error: zbus::Error) -> OsError {
     OsError::Unreachable { backend: Backend::RpmOstree, action, source: Box::new(error) }
 }
 
-pub(super) fn too_slow(action: &'static str, within: std::time::Duration) -> OsError {
+pub(super) fn too_slow(action: &'static str, within: Duration) -> OsError {
     OsError::TooSlow { backend: Backend::RpmOstree, action, seconds: within.as_secs() }
 }
 
