@@ -126,3 +126,24 @@ fn whoever_holds_the_lock_on_the_deployments_is_named_and_waited_for() {
         assert!(booted_line(&node).iter().any(|karg| karg == "waited"), "{driver:?}");
     }
 }
+
+#[test]
+fn a_quoted_argument_that_bootc_aborts_on_is_refused_before_anything_changes() {
+    const QUOTED: &str = "dyndbg=\"file a.c +p\"";
+    let Some(mut node) = Node::boot(Driver::Bootc) else { return };
+    let config = node.config("quoted", 0, &[QUOTED]);
+    update(&mut node, config);
+    let config = node.config("new", 1, &["new.karg"]);
+    node.fault(&json!({"bootc": {"release": "1.10.0"}}));
+    node.apply(&config).exits(3).says("before 1.11").says("dyndbg");
+    assert!(node.machine.path("etc/only-quoted").exists());
+    // The argument can be removed without bootc.
+    let without = node.config("without", 0, &[]);
+    assert_eq!(node.apply(&without).exits(0).json()["result"], "awaitsReboot");
+    node.ostler(&["rollback", "--yes"]).exits(0);
+    // Where nothing but the machine chooses, rpm-ostree does it.
+    fs::remove_file(node.machine.path("etc/ostler/os-backend")).unwrap();
+    node.fault_at_boot(Some(&json!({"bootc": {"release": "1.10.0"}})));
+    update(&mut node, config);
+    assert_eq!(node.end(), "new");
+}

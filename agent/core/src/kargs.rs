@@ -86,6 +86,11 @@ pub fn common(these: &[String], those: &[String]) -> Vec<String> {
     without(these, &without(these, those))
 }
 
+/// The first argument with blanks in quotes, if there is one.
+pub fn quoted(line: &[String]) -> Option<&str> {
+    line.iter().find(|argument| argument.contains(char::is_whitespace)).map(String::as_str)
+}
+
 /// The line of a deployment that was to have `goal`, when its image has brought arguments of its own to the line it was
 /// made from.
 pub fn with_additions(goal: &[String], made_from: &[String], has: &[String]) -> Vec<String> {

@@ -3,8 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
+use ostler_core::kargs;
 use ostler_core::os::backend::{CHOICE_PATH, Host};
 use ostler_core::os::image::Pinned;
+use ostler_core::os::state::Installed;
 use ostler_core::os::trust::{self, Policy};
 use ostler_core::os_release::OsRelease;
 use ostler_host::command::Command;
@@ -25,14 +27,15 @@ const TELLS_FAILURE: &str = "ostree-boot-complete.service";
 const RPM_OSTREE: &str = "/usr/share/dbus-1/system-services/org.projectatomic.rpmostree1.service";
 
 /// What decides on the backend.
-pub(super) fn host(disk: &RootDisk, layered: bool) -> Host {
+pub(super) fn host(disk: &RootDisk, booted: &Installed) -> Host {
     let release = text(disk, "/usr/lib/os-release").or_else(|| text(disk, "/etc/os-release"));
     Host {
         release: OsRelease::parse(&release.unwrap_or_default()),
         ostree_booted: exists(disk, "/run/ostree-booted"),
         bootc: exists(disk, super::BOOTC),
         rpm_ostree: exists(disk, RPM_OSTREE),
-        layered,
+        layered: !booted.packages.is_empty() || !booted.removals.is_empty(),
+        quoted_argument: kargs::quoted(&booted.kargs).is_some(),
         choice: text(disk, CHOICE_PATH),
     }
 }

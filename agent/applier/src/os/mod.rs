@@ -47,12 +47,8 @@ impl<'d> LiveOs<'d> {
     /// That of the machine with this root; none where it was not booted from a deployment.
     pub fn of(disk: &'d RootDisk, root: &'d Path) -> Option<Self> {
         let sysroot = Libostree::at(root)?;
-        let layered = sysroot
-            .read()
-            .ok()
-            .and_then(|state| state.booted)
-            .is_some_and(|booted| !booted.packages.is_empty() || !booted.removals.is_empty());
-        let host = facts::host(disk, layered);
+        let booted = sysroot.read().ok().and_then(|state| state.booted).unwrap_or_default();
+        let host = facts::host(disk, &booted);
         host.ostree_booted.then_some(Self { disk, root, sysroot, host })
     }
 

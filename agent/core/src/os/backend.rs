@@ -51,6 +51,8 @@ pub struct Host {
     pub rpm_ostree: bool,
     /// Whether the booted deployment has packages layered on it or removed from it, which bootc would refuse to touch.
     pub layered: bool,
+    /// Whether a kernel argument of the booted deployment has blanks in quotes, on which bootc before 1.11 aborts.
+    pub quoted_argument: bool,
     /// What [`CHOICE_PATH`] says.
     pub choice: Option<String>,
 }
@@ -104,6 +106,7 @@ fn by_family(host: &Host, wants_packages: bool) -> Result<Backend, NoBackend> {
     let packages = wants_packages || host.layered;
     match host.release.family() {
         Family::Rhcos(Some(10..)) => Ok(Backend::Bootc),
+        Family::Rhcos(_) if host.quoted_argument && host.rpm_ostree => Ok(Backend::RpmOstree),
         Family::Rhcos(_) if host.bootc && !packages => Ok(Backend::Bootc),
         Family::Rhcos(_) => Ok(Backend::RpmOstree),
         Family::Scos(_) | Family::Fcos | Family::Other if host.rpm_ostree => Ok(Backend::RpmOstree),
@@ -123,6 +126,7 @@ mod tests {
             bootc: programs.contains('b'),
             rpm_ostree: programs.contains('r'),
             layered: programs.contains('l'),
+            quoted_argument: programs.contains('q'),
             choice: None,
         }
     }
@@ -141,6 +145,9 @@ mod tests {
             (RHCOS_9, "br", false, Ok(Backend::Bootc)),
             (RHCOS_9, "br", true, Ok(Backend::RpmOstree)),
             (RHCOS_9, "brl", false, Ok(Backend::RpmOstree)),
+            (RHCOS_9, "brq", false, Ok(Backend::RpmOstree)),
+            (RHCOS_9, "bq", false, Ok(Backend::Bootc)),
+            (RHCOS_10, "brq", false, Ok(Backend::Bootc)),
             (RHCOS_9, "r", false, Ok(Backend::RpmOstree)),
             (RHCOS_9, "", false, missing(Backend::RpmOstree)),
             (FCOS, "br", false, Ok(Backend::RpmOstree)),

@@ -9,6 +9,18 @@ pub const MOST: usize = 1 << 20;
 const API: &str = "org.containers.bootc/";
 const KIND: &str = "BootcHost";
 
+/// The first release that keeps an argument with blanks in quotes whole.
+const KEEPS_QUOTED: [u32; 2] = [1, 11];
+
+/// Whether what `bootc --version` writes is that of a release which cuts kernel arguments at blanks, in quotes too. libostree
+/// aborts on the pieces. What cannot be read is taken for newer.
+pub fn cuts_quoted(written: &str) -> bool {
+    let number = written.trim().rsplit(' ').next().unwrap_or_default();
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().ok());
+    let release = parts.next().flatten().zip(parts.next().flatten());
+    release.is_some_and(|(major, minor)| [major, minor] < KEEPS_QUOTED)
+}
+
 /// The deployments as bootc sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootcStatus {
@@ -204,6 +216,21 @@ mod tests {
         let early = BootcStatus::parse(EARLY.as_bytes()).unwrap();
         assert_eq!(early.staged.unwrap().digest, some("sha256:1"));
         assert_eq!(early.booted, Some(Entry::default()));
+    }
+
+    #[test]
+    fn releases_that_cut_quoted_arguments_are_known() {
+        for (written, expected) in [
+            ("bootc 1.1.6\n", true),
+            ("bootc 1.10.0", true),
+            ("bootc 0.1.9", true),
+            ("bootc 1.11.0\n", false),
+            ("bootc 2.0.0", false),
+            ("bootc", false),
+            ("", false),
+        ] {
+            assert_eq!(cuts_quoted(written), expected, "{written}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why the operating system could not be changed or looked at, in the classes that say what to do next.
 
-use ostler_core::os::backend::{Backend, NoBackend};
+use ostler_core::os::backend::{Backend, CHOICE_PATH, NoBackend};
 use ostler_core::protocol::Class;
 
 use super::auth::AuthError;
@@ -79,6 +79,12 @@ pub enum OsError {
         /// What.
         what: String,
     },
+    /// bootc before 1.11 cuts kernel arguments at blanks, and libostree aborts on the pieces.
+    #[error("bootc cannot take over the kernel argument {argument}: before 1.11 it aborts on blanks in quotes")]
+    QuotedArgument {
+        /// Of the booted deployment.
+        argument: String,
+    },
     /// Nothing here changes the operating system.
     #[error(transparent)]
     NoBackend(#[from] NoBackend),
@@ -106,7 +112,9 @@ impl OsError {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Refused { .. } | Self::Unable { .. } | Self::NoBackend(_) => Class::Refusal,
+            Self::Refused { .. } | Self::Unable { .. } | Self::QuotedArgument { .. } | Self::NoBackend(_) => {
+                Class::Refusal
+            }
             Self::Extensions(error) => error.class(),
             Self::Failed { .. }
             | Self::Busy { .. }
@@ -134,6 +142,9 @@ impl OsError {
             Self::Busy { .. } => "wait for it, or end it; then try again".to_owned(),
             Self::Unreachable { backend, .. } => format!("see \"journalctl -u {}\"", service(*backend)),
             Self::Unable { .. } => "build what it needs into the OS image instead".to_owned(),
+            Self::QuotedArgument { .. } => {
+                format!("remove the argument first, update bootc, or write rpm-ostree into {CHOICE_PATH}")
+            }
             Self::NoBackend(_) => {
                 "apply a config with the machine's own osImageURL, kernelArguments, kernelType and extensions"
                     .to_owned()

@@ -7,8 +7,9 @@ mod trouble;
 
 use std::time::Duration;
 
+use ostler_core::kargs;
 use ostler_core::os::backend::Backend;
-use ostler_core::os::bootc_status::BootcStatus;
+use ostler_core::os::bootc_status::{self, BootcStatus};
 use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 
@@ -84,6 +85,19 @@ impl<D: Disk> Bootc<D> {
 
     fn argv(&self, arguments: &[&str]) -> Vec<String> {
         [self.settings.program.as_str()].iter().chain(arguments).map(|&argument| argument.to_owned()).collect()
+    }
+
+    fn quoted_argument(&self) -> Result<Option<String>, OsError> {
+        let booted = self.sysroot.read()?.booted.unwrap_or_default();
+        Ok(kargs::quoted(&booted.kargs).map(str::to_owned))
+    }
+
+    fn cuts_quoted(&self) -> Result<bool, OsError> {
+        let bus = self.connect(STATUS)?;
+        let argv = self.argv(&["--version"]);
+        let ended =
+            self.run(&self.runner(&bus), &command(STATUS_UNIT, "Ostler: bootc version", &argv, &plain()), STATUS)?;
+        Ok(bootc_status::cuts_quoted(&String::from_utf8_lossy(&ended.stdout.unwrap_or_default())))
     }
 
     fn run(&self, runner: &Runner<'_, D>, command: &Command<'_>, action: &'static str) -> Result<Ended, OsError> {
@@ -162,11 +176,14 @@ impl<D: Disk> OsBackend for Bootc<D> {
     }
 
     fn accepts(&self, order: &Order) -> Result<(), OsError> {
-        if order.packages.is_empty() {
-            return Ok(());
+        if !order.packages.is_empty() {
+            let what = "layer or remove packages".to_owned();
+            return Err(OsError::Unable { backend: Backend::Bootc, what });
         }
-        let what = "layer or remove packages".to_owned();
-        Err(OsError::Unable { backend: Backend::Bootc, what })
+        match self.quoted_argument()? {
+            Some(argument) if order.image.is_some() && self.cuts_quoted()? => Err(OsError::QuotedArgument { argument }),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
