@@ -194,3 +194,35 @@ async fn a_cluster_of_one_node_is_not_drained() {
     subject.restart();
     subject.done(&next).await;
 }
+
+/// A rollback is made by the agent with the rules of the cluster, so that it drains where an update would. These files have no
+/// systemd, so the restart is left out; the booted suite has it.
+#[tokio::test]
+async fn a_rollback_drains_the_node_and_holds_it_until_it_is_released() {
+    let Some(server) = Server::shared().await else { return };
+    let mut subject = installed(server, "returned", &with_file("rendered-returned-1", LOUD, "1")).await;
+    let drains = Drains::answer(subject.controller.clone(), "returned");
+    let next = made(&subject, &with_file("rendered-returned-2", LOUD, "2")).await;
+    let is_rebooting = |node: &_| annotation(node, "post-config-action") == Some("Rebooting");
+    subject.want(&next).await;
+    subject.node_until("Rebooting", is_rebooting).await;
+    subject.restart();
+    subject.done(&next).await;
+
+    let answer = subject.sandbox.ostler(&["rollback", "--yes"]).exits(0);
+    assert!(answer.stdout.contains("Requested: the agent rolls this machine back"), "{answer:?}");
+    let is_back = |node: &_| annotation(node, "lastAppliedDrain") == Some("uncordon-rendered-returned-1");
+    let node = subject.node_until("a drain and its end", is_back).await;
+    assert!(!is_unschedulable(&node), "{node:?}");
+    assert_eq!(drains.asked()[2..], ["drain-rendered-returned-1", "uncordon-rendered-returned-1"]);
+    assert_eq!(subject.file(LOUD).as_deref(), Some("1"));
+    subject.object_until("that it is not in the desired one", |object| is(object, "Updated", "False")).await;
+    assert!(subject.log().contains("to release it, run \"ostler rollback --release\""), "{}", subject.log());
+
+    subject.sandbox.ostler(&["rollback", "--release"]).exits(0);
+    subject.node_until("Rebooting", is_rebooting).await;
+    assert_eq!(subject.file(LOUD).as_deref(), Some("2"));
+    subject.restart();
+    assert!(!is_unschedulable(&subject.done(&next).await));
+    assert_eq!(drains.asked()[4..], ["drain-rendered-returned-2", "uncordon-rendered-returned-2"]);
+}

@@ -1,4 +1,4 @@
-//! An agent without a cluster restarts the machine only when it is told to.
+//! An agent without a cluster restarts the machine only when it is told to, and for a rollback as for an update.
 
 use serde_json::json;
 
@@ -28,4 +28,20 @@ fn an_agent_without_a_cluster_says_that_it_waits_for_the_restart_and_does_not_re
     agent.node.restart();
     agent.comes_to_rest_in("files");
     assert_eq!(agent.node.status()["owedRestarts"], json!([]));
+}
+
+#[test]
+fn a_rollback_is_restarted_into_before_it_is_held() {
+    let Some(mut agent) = Agent::start(Driver::RpmOstree, 20, "") else { return };
+    agent.desire("2-files", &agent.node.config("files", 0, &["old.karg"]));
+    agent.node.machine.reboot_and_wait();
+    agent.comes_to_rest_in("files");
+    let before = agent.node.machine.boot_id();
+    agent.node.ostler(&["rollback", "--yes"]).exits(0);
+    agent.node.machine.reboot_and_wait();
+    assert_ne!(agent.node.machine.boot_id(), before);
+    let held = "Waiting for the hold on the update to files to be released";
+    agent.wait_until("it is held", || agent.property("StatusText").starts_with(held));
+    let status = agent.node.status();
+    assert_eq!((&status["config"], &status["owedRestarts"]), (&json!("old"), &json!([])), "{status:#}");
 }
