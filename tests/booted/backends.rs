@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::booted::{succeed, wait_until};
-use crate::node::{DRIVERS, Driver, Node};
+use crate::node::{Driver, Node, drivers};
 
 fn booted_line(node: &Node) -> Vec<String> {
     let line: Vec<Value> = node.status()["os"]["booted"]["kargs"].as_array().unwrap().clone();
@@ -26,7 +26,7 @@ fn an_image_brings_and_drops_its_kernel_arguments_and_those_of_the_config_stay()
     const LISTED: &str = "usr/lib/bootc/kargs.d/10.toml";
     let base = ["root=UUID=0000", "rw", "console=tty0", "console=ttyS0"];
     for release in ["1.1.6", "1.13.0"] {
-        let Some(mut node) = Node::boot(Driver::Bootc) else { return };
+        let Some(mut node) = Node::boot_with_stand_ins(Driver::Bootc) else { return };
         node.fault_at_boot(Some(&json!({"bootc": {"release": release}})));
         node.fault(&json!({"bootc": {"release": release}}));
         let brings = node.derive("brings", LISTED, "kargs = [\"of.image\", \"shared\"]");
@@ -75,7 +75,7 @@ fn sign(node: &Node, image: &str) {
 
 #[test]
 fn an_image_with_a_valid_signature_is_applied_whatever_the_default_of_the_policy() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         for default in ["insecureAcceptAnything", "reject"] {
             let Some(mut node) = Node::boot(driver) else { return };
             sign(&node, &node.images[1]);
@@ -95,7 +95,7 @@ fn an_image_with_a_valid_signature_is_applied_whatever_the_default_of_the_policy
 #[test]
 fn whoever_holds_the_lock_on_the_deployments_is_named_and_waited_for() {
     for (driver, release) in [(Driver::RpmOstree, "1.13.0"), (Driver::Bootc, "1.6.0"), (Driver::Bootc, "1.7.0")] {
-        let Some(mut node) = Node::boot(driver) else { return };
+        let Some(mut node) = Node::boot_with_stand_ins(driver) else { return };
         node.fault(&json!({"bootc": {"release": release, "slow_until": "/run/go", "method": "switch"}}));
         node.write("run/ostree/auth.json", &node.read("var/lib/kubelet/config.json"));
         let mut person = node.machine.enter("bootc");
@@ -130,7 +130,7 @@ fn whoever_holds_the_lock_on_the_deployments_is_named_and_waited_for() {
 #[test]
 fn a_quoted_argument_that_bootc_aborts_on_is_refused_before_anything_changes() {
     const QUOTED: &str = "dyndbg=\"file a.c +p\"";
-    let Some(mut node) = Node::boot(Driver::Bootc) else { return };
+    let Some(mut node) = Node::boot_with_stand_ins(Driver::Bootc) else { return };
     let config = node.config("quoted", 0, &[QUOTED]);
     update(&mut node, config);
     let config = node.config("new", 1, &["new.karg"]);

@@ -1,7 +1,7 @@
 # Does what a boot loader and an initramfs do for a deployment, and becomes its PID 1.
 # Runs as PID 1 of fresh mount, pid, ipc, uts and cgroup namespaces on a site; whatever is mounted goes with them.
 # $1: the site. $2: the deployment as the kernel argument `ostree` names it. $3: the kernel command line.
-# $4: a directory with programs for /opt/ostler. $5: one with stand-ins for /opt/standins, or nothing.
+# $4: a directory with programs for /opt/ostler. $5: one with stand-ins for /opt/standins, or nothing. $6: the /usr of an OS.
 set -eu
 site=$1 sysroot=$1/sysroot root=$1/root
 deployment=$(readlink -f "$sysroot$2")
@@ -10,8 +10,8 @@ stateroot=${deployment%/deploy/*}
 # libostree takes the deployment for the booted one that has the device and inode of /.
 mount --bind "$deployment" "$root"
 cd "$root"
-# Systemd and all tools are this machine's; what the deployment has of its own comes first.
-mount -t overlay -o "ro,lowerdir=$site/usr:$deployment/usr:/usr" usr usr
+# Systemd and all tools are this machine's, or another's; what the deployment has of its own comes first.
+mount -t overlay -o "ro,lowerdir=$site/usr:$deployment/usr:$6" usr usr
 mount --bind "$deployment/usr/lib/modules" usr/lib/modules
 mount -o remount,bind,ro usr/lib/modules
 mount --bind "$sysroot" sysroot
@@ -72,9 +72,11 @@ for unit in usr/lib/systemd/system/*.wants/* systemd-remount-fs.service console-
         *) ln -sf /dev/null "run/systemd/system/${unit##*/}" ;;
     esac
 done
-if [ ! -e usr/lib/systemd/system/dbus.service ]; then
-    ln -s /usr/lib/systemd/system/dbus-daemon.service run/systemd/system/dbus.service
-fi
+for bus in dbus-daemon dbus-broker; do
+    if [ ! -e usr/lib/systemd/system/dbus.service ] && [ -e "usr/lib/systemd/system/$bus.service" ]; then
+        ln -sf "/usr/lib/systemd/system/$bus.service" run/systemd/system/dbus.service
+    fi
+done
 ln -s /usr/lib/systemd/system/multi-user.target run/systemd/system/default.target
 printf '[Manager]\nLogTarget=journal\nShowStatus=no\nDefaultTimeoutStopSec=20s\n' > run/systemd/system.conf.d/test.conf
 

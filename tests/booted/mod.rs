@@ -1,11 +1,12 @@
 //! A throw-away machine that runs a deployment of a real ostree sysroot, with a real systemd, and can be rebooted.
 //!
 //! What a boot loader, an initramfs and `ostree-prepare-root` do is done by `boot.sh`; no kernel is started. Everything in
-//! `/usr` but the deployment's own files is this machine's, so that a deployment is a few files. A machine has the network
+//! `/usr` but the deployment's own files is this machine's, or that of another OS, so that a deployment is a few files. A machine has the network
 //! of its [`Site`]: loopback, with the site's registries, and nothing else.
 #![allow(dead_code, reason = "every proof takes what it needs of it")]
 
 mod entry;
+pub mod os_root;
 mod site;
 mod standins;
 mod sysroot;
@@ -52,7 +53,7 @@ impl Booted {
     /// Boots the default deployment of a sysroot; nothing, loudly, where that cannot be done. `OSTLER_REQUIRE_SYSTEMD=1`
     /// makes that a failure.
     pub fn start(sysroot: &Sysroot) -> Option<Self> {
-        Self::start_with(sysroot, standins::directory())
+        Self::start_with(sysroot, standins::directory().filter(|_| !os_root::is_given()))
     }
 
     /// The same, with the stand-ins of a directory.
@@ -107,6 +108,11 @@ impl Booted {
     pub fn launch_again(&mut self) {
         assert!(self.power.is_none(), "the machine is on");
         self.launch(Instant::now()).unwrap();
+    }
+
+    /// Waits for the end of a boot that was only launched.
+    pub fn wait_for_boot(&mut self) {
+        self.wait_for_systemd(Instant::now()).unwrap();
     }
 
     fn wait_for_reboot(&mut self) {
@@ -206,7 +212,8 @@ impl Booted {
         let mut launch = self.site.command_in(&cgroup, "unshare");
         launch.args(["-m", "-p", "-i", "-u", "-C", "-f", "--kill-child", "--propagation", "private"]);
         launch.args(["sh", "-c", BOOT, "boot", site::DIRECTORY, &entry.deployment, &entry.arguments]);
-        launch.arg(programs()).arg(self.standins.clone().unwrap_or_default()).stdout(Stdio::null());
+        launch.arg(programs()).arg(self.standins.clone().unwrap_or_default()).arg(os_root::path("/usr"));
+        launch.stdout(Stdio::null());
         let launcher = launch.spawn().map_err(|error| format!("cannot start sh: {error}"))?;
         let power = self.power.insert(Power { launcher, leader: 0, cgroup });
         power.wait_for_leader(start)

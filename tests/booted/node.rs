@@ -1,4 +1,4 @@
-//! A node: a machine that runs an image of a registry, with `ostler` and a stand-in for rpm-ostree or bootc.
+//! A node: a machine that runs an image of a registry, with `ostler` and rpm-ostree or bootc, or what stands in for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, programs};
-use crate::booted::{Booted, Site, Sysroot, or_skip, plant, succeed};
+use crate::booted::{Booted, Site, Sysroot, or_skip, os_root, plant, succeed};
 use crate::registry::Registry;
 
 /// Keeps skopeo's cache away from this machine's `/var/lib/containers`.
@@ -23,6 +23,28 @@ pub enum Driver {
 }
 
 pub const DRIVERS: [Driver; 2] = [Driver::RpmOstree, Driver::Bootc];
+
+impl Driver {
+    const fn program(self) -> &'static str {
+        match self {
+            Self::RpmOstree => "rpm-ostree",
+            Self::Bootc => "bootc",
+        }
+    }
+
+    fn or_left_out(self) -> Option<()> {
+        if os_root::has(self.program()) {
+            return Some(());
+        }
+        os_root::left_out(&format!("the operating system has no {}", self.program()));
+        None
+    }
+}
+
+/// Those that a machine here can have.
+pub fn drivers() -> impl Iterator<Item = Driver> {
+    DRIVERS.into_iter().filter(|driver| os_root::has(driver.program()))
+}
 
 /// The node, in version 9.6.1 with the configuration `old`.
 pub struct Node {
@@ -80,8 +102,15 @@ impl Node {
         Self::boot_with(driver, [&|_| {}, &|_| {}])
     }
 
+    /// A node on which the stand-ins do what a test orders.
+    pub fn boot_with_stand_ins(driver: Driver) -> Option<Self> {
+        os_root::or_stand_ins()?;
+        Self::boot(driver)
+    }
+
     /// The same of two images that have more in them.
     pub fn boot_with(driver: Driver, add: [&dyn Fn(&Path); 2]) -> Option<Self> {
+        driver.or_left_out()?;
         programs();
         let site = Site::if_possible()?;
         let registry = Registry::start(&site)?;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use super::os_root;
 use super::site::{self, Site};
 
 /// The operating system in every sysroot here.
@@ -55,7 +56,7 @@ impl Sysroot {
 
     /// An empty sysroot on a site that has none yet.
     pub fn on(site: Site) -> Option<Self> {
-        site::or_skip(site::need(&["/usr/bin/ostree", FINALIZER]))?;
+        site::or_skip(site::need(&["/usr/bin/ostree", &os_root::path(FINALIZER).to_string_lossy()]))?;
         let sysroot = Self(site);
         sysroot.make();
         Some(sysroot)
@@ -142,8 +143,7 @@ pub fn plant(tree: &Path, version: &str) -> io::Result<()> {
         at.parent().map_or(Ok(()), fs::create_dir_all)?;
         symlink(target, at)?;
     }
-    // Libraries outside the usual directories are found by it.
-    fs::read("/etc/ld.so.cache").map_or(Ok(()), |cache| write(&tree.join("usr/etc/ld.so.cache"), &cache))
+    os_root::loader_cache().map_or(Ok(()), |cache| write(&tree.join("usr/etc/ld.so.cache"), &cache))
 }
 
 fn write(at: &Path, contents: &[u8]) -> io::Result<()> {

@@ -7,11 +7,11 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::booted::wait_until;
-use crate::node::{DRIVERS, Driver, Node};
+use crate::node::{Driver, Node, drivers};
 
 #[test]
 fn an_image_that_cannot_be_had_is_refused_before_anything_changes() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut node) = Node::boot(driver) else { return };
         let unknown = format!("{}/os@sha256:{}", node.registry.host(), "0".repeat(64));
         let tagged = format!("{}/os:9.6.2", node.registry.host());
@@ -36,7 +36,7 @@ fn an_image_that_cannot_be_had_is_refused_before_anything_changes() {
 
 #[test]
 fn the_signature_policy_is_obeyed_and_never_touched() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(node) = Node::boot(driver) else { return };
         for policy in [
             json!({"default": [{"type": "reject"}]}),
@@ -113,7 +113,7 @@ fn a_full_boot_partition_is_found_before_anything_begins() {
 fn a_daemon_that_dies_at_any_message_leaves_a_pair() {
     let mut applied = false;
     for message in 1..40 {
-        let Some(mut node) = Node::boot(Driver::RpmOstree) else { return };
+        let Some(mut node) = Node::boot_with_stand_ins(Driver::RpmOstree) else { return };
         node.fault(&json!({"rpm-ostreed": {"die_at": message, "once": true}}));
         let answer = node.apply(&node.new_config());
         let struck = !node.machine.path("run/standins/faults.json").exists();
@@ -182,7 +182,7 @@ fn a_deployment_that_cannot_be_finished_is_undone() {
 #[test]
 fn work_that_fails_in_the_middle_is_undone() {
     for (name, driver) in [("rpm-ostreed", Driver::RpmOstree), ("bootc", Driver::Bootc)] {
-        let Some(node) = Node::boot(driver) else { return };
+        let Some(node) = Node::boot_with_stand_ins(driver) else { return };
         node.fault(&json!({name: {"fail_at": 2, "fail_text": "No space left on device", "once": true}}));
         let answer = node.apply(&node.new_config()).exits(1);
         answer.says("No space left on device");
@@ -193,7 +193,7 @@ fn work_that_fails_in_the_middle_is_undone() {
 
 #[test]
 fn an_agent_that_is_killed_while_rpm_ostree_works_cancels_what_it_left_and_begins_anew() {
-    let Some(mut node) = Node::boot(Driver::RpmOstree) else { return };
+    let Some(mut node) = Node::boot_with_stand_ins(Driver::RpmOstree) else { return };
     node.fault(&json!({"rpm-ostreed": {"hang_at": 3, "method": "UpdateDeployment", "once": true}}));
     node.write("var/target.json", &node.new_config().to_string());
     let mut running = node.start(&["apply", "--to", "/var/target.json", "--yes"]);
@@ -209,7 +209,7 @@ fn an_agent_that_is_killed_while_rpm_ostree_works_cancels_what_it_left_and_begin
 
 #[test]
 fn an_agent_that_is_killed_while_bootc_works_finds_its_work_again() {
-    let Some(mut node) = Node::boot(Driver::Bootc) else { return };
+    let Some(mut node) = Node::boot_with_stand_ins(Driver::Bootc) else { return };
     node.fault(&json!({"bootc": {"slow_until": "/run/go", "method": "switch"}}));
     node.write("var/target.json", &node.new_config().to_string());
     let mut running = node.start(&["apply", "--to", "/var/target.json", "--yes"]);

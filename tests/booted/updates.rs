@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::node::{DRIVERS, Driver, Node};
+use crate::node::{Driver, Node, drivers};
 use crate::registry::oci_layout;
 
 const NEW_LINE: [&str; 6] = ["root=UUID=0000", "rw", "console=tty0", "console=ttyS0", "new.karg", "console=ttyS0"];
@@ -41,7 +41,7 @@ fn not_soft(node: &Node) -> &'static str {
 
 #[test]
 fn an_update_is_staged_restarted_into_and_then_applied() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut node) = Node::boot(driver) else { return };
         let before = node.machine.boot_id();
         let answer = node.apply(&node.new_config()).exits(0).json();
@@ -69,7 +69,7 @@ fn an_update_is_staged_restarted_into_and_then_applied() {
 
 #[test]
 fn a_rollback_needs_no_registry() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut node) = Node::boot(driver) else { return };
         node.apply(&node.new_config()).exits(0);
         node.restart();
@@ -87,7 +87,7 @@ fn a_rollback_needs_no_registry() {
 
 #[test]
 fn a_power_cut_before_the_restart_undoes_files_and_system_as_a_pair() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut node) = Node::boot(driver) else { return };
         node.apply(&node.new_config()).exits(0);
         node.machine.power_cut();
@@ -106,7 +106,7 @@ fn a_power_cut_before_the_restart_undoes_files_and_system_as_a_pair() {
 
 #[test]
 fn a_change_is_taken_back_before_its_restart() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(node) = Node::boot(driver) else { return };
         node.apply(&node.new_config()).exits(0);
         node.ostler(&["rollback", "--yes"]).exits(0).says("Taking it back");
@@ -116,7 +116,7 @@ fn a_change_is_taken_back_before_its_restart() {
 
 #[test]
 fn kernel_arguments_alone_are_a_deployment_too() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut node) = Node::boot(driver) else { return };
         node.registry.stop();
         let quoted = ["dyndbg=\"file a.c +p\"", "console=tty0", "console=tty0"];
@@ -131,7 +131,7 @@ fn kernel_arguments_alone_are_a_deployment_too() {
 
 #[test]
 fn kernels_and_extensions_are_layered_from_their_image_and_nothing_else_is_left() {
-    let Some(mut node) = Node::boot(Driver::RpmOstree) else { return };
+    let Some(mut node) = Node::boot_with_stand_ins(Driver::RpmOstree) else { return };
     let tree = node.site().path("extensions-tree");
     let packages = tree.join("usr/share/rpm-ostree/extensions");
     fs::create_dir_all(&packages).unwrap();
@@ -172,7 +172,7 @@ fn kernels_and_extensions_are_layered_from_their_image_and_nothing_else_is_left(
     assert!(booted["kargs"].as_array().unwrap().contains(&json!("more")), "{booted:#}");
     assert_eq!(booted["packages"], staged["packages"]);
 
-    let Some(node) = Node::boot(Driver::Bootc) else { return };
+    let Some(node) = Node::boot_with_stand_ins(Driver::Bootc) else { return };
     let mut config = node.new_config();
     config["spec"]["extensions"] = json!(["usbguard"]);
     node.apply(&config).exits(3).says("bootc cannot layer or remove packages");
@@ -181,7 +181,7 @@ fn kernels_and_extensions_are_layered_from_their_image_and_nothing_else_is_left(
 
 #[test]
 fn the_boot_loader_follows_a_new_system_only_where_somebody_wants_it() {
-    let Some(mut node) = Node::boot(Driver::Bootc) else { return };
+    let Some(mut node) = Node::boot_with_stand_ins(Driver::Bootc) else { return };
     node.ostler(&["bootloader", "status"]).exits(4).says("grub-0").says("grub-9.6.1");
     node.ostler(&["bootloader", "update", "--dry-run"]).exits(0).says("unable to boot");
     node.ostler(&["bootloader", "update", "--yes"]).exits(0);

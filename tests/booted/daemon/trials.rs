@@ -6,11 +6,11 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::{AFTER_THE_BOOT, Agent};
-use crate::node::{DRIVERS, Driver};
+use crate::node::{Driver, drivers};
 
 #[test]
 fn an_update_is_restarted_into_and_committed_once_the_boot_is_complete() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut agent) = Agent::start(driver, 20, "") else { return };
         let before = agent.node.machine.boot_id();
         agent.desire("2-new", &agent.node.new_config());
@@ -55,7 +55,7 @@ fn a_boot_that_takes_its_time_is_waited_for() {
 
 #[test]
 fn a_system_whose_boot_does_not_complete_is_left_and_not_tried_again() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut agent) = Agent::start(driver, 0, AFTER_THE_BOOT) else { return };
         agent.desire("2-new", &checked(&agent, "/bin/false"));
         agent.node.machine.reboot_and_watch();

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::memory::Want;
 use super::{AGENT, APPLIER, Packaged};
+use crate::booted::os_root;
 
 pub fn is_at_work(packaged: &Packaged) -> bool {
     let mut question = packaged.node.machine.enter("systemctl");
@@ -17,6 +18,7 @@ pub fn kill(packaged: &Packaged, unit: &str) {
 
 /// A node in the middle of an update, which goes on when there is a file `/run/go`.
 pub fn in_the_middle() -> Option<Packaged> {
+    os_root::or_stand_ins()?;
     let mut packaged = Packaged::install()?;
     packaged.standalone();
     packaged.node.machine.reboot();

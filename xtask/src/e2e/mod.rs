@@ -1,10 +1,12 @@
-//! `cargo xtask e2e`: the tests against a real API server, which is built the first time and kept.
+//! `cargo xtask e2e`: the tests against a real API server, which is built the first time and kept, or against the real
+//! programs of an operating system.
 //!
 //! Owns the door and where the two programs come from. `fetch` brings what they are made of, `build` makes them; what
 //! the tests do with them is the tests' business.
 
 mod build;
 mod fetch;
+mod os_root;
 
 use std::env;
 use std::fs::{self, File};
@@ -20,6 +22,7 @@ use crate::{needs, process, setup, workspace};
 /// Shown by `--help`.
 pub const USAGE: &str = "\
 cargo xtask e2e [--only-build] [--real-crds] [FILTER]
+cargo xtask e2e --os-root DIR [FILTER]
 
 Runs the tests that need a cluster against a real kube-apiserver and etcd. The first
 time it builds them from Debian's source package, which downloads 100 MB and takes
@@ -29,6 +32,9 @@ KUBE_APISERVER=/path and ETCD=/path name programs of yours; nothing is built the
 
   --only-build    stop when the programs are there, and print how to name them
   --real-crds     take the definitions in ../shared/crds instead of Ostler's own
+  --os-root DIR   run the tests with a booted machine instead, as root: with the systemd,
+                  ostree, rpm-ostree and bootc of the operating system in DIR in place
+                  of this machine's and of the stand-ins (docs/development/testing.md)
   FILTER          run only the tests whose name contains it
 ";
 
@@ -71,8 +77,12 @@ pub fn kept() -> Option<Binaries> {
 pub fn run(mut arguments: Arguments) -> Result<()> {
     let only_build = arguments.flag("--only-build");
     let real = arguments.flag("--real-crds");
+    let os_root = arguments.value("--os-root")?;
     let filter = arguments.operand();
     arguments.finish()?;
+    if let Some(tree) = os_root {
+        return os_root::run(Path::new(&tree), filter.as_deref());
+    }
     let binaries = provide()?;
     if only_build {
         println!("{SERVER}={} {STORE}={}", binaries.server.display(), binaries.store.display());

@@ -6,6 +6,8 @@ mod model;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use self::model::{Config, ConfigUnit, Entry, Image, ImageUnit, unit_text};
 use super::Packaged;
 use crate::chance::Chance;
 use crate::first_boot::furnish;
-use crate::node::{DRIVERS, Driver, Node};
+use crate::node::{Driver, Node, drivers};
 
 /// Units of the images that write down what they find when they start: one as sshd starts, one as the kubelet does.
 const PROBES: [&str; 2] = ["sshd.service", "kubelet.service"];
@@ -23,8 +25,12 @@ const PROBE: &str = "for path in $(cat /var/probe/paths); do
     elif [ -e $path ]; then echo \"$path file $(stat --format=%a $path) $(echo $(cat $path))\"
     else echo \"$path nothing\"; fi
 done > /var/probe/$1
+while IFS=: read -r user hash _; do echo \"$user $hash\"; done < /etc/shadow >> /var/probe/$1
 ";
 const LIST: &str = "var/probe/paths";
+/// A little more than it takes to go down, and to come up.
+const SHUTDOWN: Duration = Duration::from_millis(1500);
+const BOOT: Duration = Duration::from_millis(1000);
 
 fn plant(tree: &Path, image: &Image) {
     image.plant(tree);
@@ -75,17 +81,39 @@ impl Merged {
 
     /// Applies a configuration with an image, and restarts if the image is another.
     fn update(&mut self, config: &Config, image: usize) {
-        let document = self.document(config, image);
-        self.list(&config.expected(&self.images[image]));
-        let answer = self.node().apply(&document).exits(0).json();
-        if answer["result"] == "awaitsReboot" {
+        if self.apply(config, image) {
             self.packaged.node.restart();
         }
     }
 
+    /// Applies a configuration with an image; gives whether it waits for a restart.
+    fn apply(&mut self, config: &Config, image: usize) -> bool {
+        let document = self.document(config, image);
+        self.list(&config.expected(&self.images[image]));
+        self.node().apply(&document).exits(0).json()["result"] == "awaitsReboot"
+    }
+
+    /// The same with the power cut somewhere between the order to restart and the end of the next boot, or twice. Gives
+    /// whether the machine came up in it.
+    fn update_with_cuts(&mut self, config: &Config, image: usize, chance: &mut Chance) -> bool {
+        if !self.apply(config, image) {
+            return true;
+        }
+        self.packaged.node.order_restart(&["reboot", "--yes"]);
+        let machine = &mut self.packaged.node.machine;
+        for most in [SHUTDOWN, BOOT].into_iter().take(1 + usize::from(chance.below(2) == 0)) {
+            sleep(chance.within(most));
+            machine.power_cut();
+            machine.launch_again();
+        }
+        machine.wait_for_boot();
+        self.node().status()["config"] == format!("c{}", self.updates)
+    }
+
     /// Has the probes look at these paths.
     fn list(&self, expected: &BTreeMap<String, String>) {
-        self.node().write(LIST, &expected.keys().cloned().collect::<Vec<_>>().join("\n"));
+        let paths: Vec<_> = expected.keys().filter(|key| key.starts_with('/')).cloned().collect();
+        self.node().write(LIST, &paths.join("\n"));
     }
 
     /// Everything that is not as a configuration wants it, or as an image has it where that says nothing.
@@ -140,7 +168,7 @@ fn managing(entry: &Entry) -> Config {
 
 #[test]
 fn a_file_that_equals_the_old_images_default_stays_as_configured() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let (no, yes) = (Entry::file("PermitRootLogin no\n", 0o600), Entry::file("PermitRootLogin yes\n", 0o600));
         let Some(mut merged) = Merged::boot(driver, single(no.clone(), yes)) else { return };
         let config = managing(&no);
@@ -207,7 +235,7 @@ fn an_image_with_a_directory_where_the_configuration_has_a_file_is_refused_befor
 
 #[test]
 fn a_first_boot_brings_its_operating_system_and_keeps_its_configuration() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let [one, two] = ["one\n", "two\n"].map(|text| Entry::file(text, 0o644));
         let Some(mut merged) = Merged::boot(driver, single(one.clone(), two)) else { return };
         let config = managing(&one);
@@ -222,7 +250,7 @@ fn a_first_boot_brings_its_operating_system_and_keeps_its_configuration() {
 
 #[test]
 fn a_directory_of_the_new_image_is_not_in_the_way_of_going_back() {
-    for driver in DRIVERS {
+    for driver in drivers() {
         let Some(mut merged) = Merged::boot(driver, single(Entry::Nothing, Entry::Directory)) else { return };
         let config = managing(&Entry::file("one\n", 0o644));
         merged.update(&config, 0);
@@ -266,13 +294,14 @@ fn a_boot_that_has_to_put_units_right_starts_them_as_configured() {
 /// `OSTLER_MERGES=N` tries more pairs of images and configurations.
 #[test]
 fn whatever_images_and_configurations_have_services_start_on_the_configuration() {
-    let pairs: u64 = std::env::var("OSTLER_MERGES").map_or(25, |count| count.parse().expect("a number"));
+    let pairs: usize = std::env::var("OSTLER_MERGES").map_or(25, |count| count.parse().expect("a number"));
     let mut chance = Chance::new();
     eprintln!("OSTLER_KILL_SEED={}", chance.seed());
-    let mut done = 0;
+    let drivers: Vec<_> = drivers().collect();
+    let (mut done, mut lost) = (0, 0);
     while done < pairs {
         let images = [Image::any(&mut chance, 8), Image::any(&mut chance, 8)];
-        let Some(mut merged) = Merged::boot(DRIVERS[usize::try_from(done / 4 % 2).unwrap()], images) else { return };
+        let Some(mut merged) = Merged::boot(drivers[done / 4 % drivers.len()], images) else { return };
         // The first half of them by the end of a shutdown, the others by the beginning of a boot.
         if done % 4 >= 2 {
             merged.leave_to_next_boot();
@@ -281,7 +310,13 @@ fn whatever_images_and_configurations_have_services_start_on_the_configuration()
         merged.update(&before, 0);
         for _ in 0..2 {
             let config = Config::any(&mut chance, 8);
-            merged.update(&config, 1);
+            if done % 3 == 2 && !merged.update_with_cuts(&config, 1, &mut chance) {
+                lost += 1;
+                merged.is_right(&format!("pair {done}, lost update"), &before, 0);
+                merged.update(&config, 1);
+            } else if done % 3 != 2 {
+                merged.update(&config, 1);
+            }
             merged.is_right(&format!("pair {done}, update"), &config, 1);
             merged.node().ostler(&["rollback", "--yes"]).exits(0);
             merged.packaged.node.restart();
@@ -291,4 +326,5 @@ fn whatever_images_and_configurations_have_services_start_on_the_configuration()
             done += 1;
         }
     }
+    eprintln!("{done} pairs; {lost} updates were lost to a power cut and made again");
 }

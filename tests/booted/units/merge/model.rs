@@ -13,6 +13,9 @@ use crate::chance::Chance;
 const UNITS: &str = "etc/systemd/system";
 const WANTS: &str = "etc/systemd/system/multi-user.target.wants";
 const MASK: &str = "/dev/null";
+/// What the probe writes the hash of the user's password down as.
+pub const PASSWORD: &str = "core";
+const PASSWORDS: [&str; 2] = ["$6$salt$aaaa", "$6$salt$bbbb"];
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +75,8 @@ pub struct ImageUnit {
 /// What an image has at managed paths, by their names.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
+    /// The hash of the user's password.
+    pub password: Option<&'static str>,
     pub files: BTreeMap<String, Entry>,
     pub units: BTreeMap<String, ImageUnit>,
 }
@@ -88,6 +93,7 @@ pub struct ConfigUnit {
 /// What a configuration manages, by the same names.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
+    pub password: Option<&'static str>,
     pub files: BTreeMap<String, Entry>,
     pub units: BTreeMap<String, ConfigUnit>,
 }
@@ -120,7 +126,7 @@ fn any_entry(chance: &mut Chance, links: bool) -> Entry {
 impl Image {
     /// An image with something or nothing at each of so many names.
     pub fn any(chance: &mut Chance, names: usize) -> Self {
-        let mut image = Self::default();
+        let mut image = Self { password: Some(one(chance, &PASSWORDS)), ..Self::default() };
         for number in 0..names {
             image.files.insert(format!("f{number}"), any_entry(chance, true));
             let unit = format!("u{number}.service");
@@ -136,6 +142,10 @@ impl Image {
 
     /// Puts it into a tree.
     pub fn plant(&self, tree: &Path) {
+        if let Some(hash) = self.password {
+            let text = format!("root:*:19000:0:99999:7:::\ncore:{hash}:19000:0:99999:7:::\n");
+            Entry::file(&text, 0o600).put(&tree.join("usr/etc/shadow"));
+        }
         for (name, entry) in &self.files {
             entry.put(&tree.join(format!("usr/etc/{}", file_name(name))));
         }
@@ -158,7 +168,8 @@ fn file_name(name: &str) -> String {
 impl Config {
     /// A configuration that manages some of so many names.
     pub fn any(chance: &mut Chance, names: usize) -> Self {
-        let mut config = Self::default();
+        let password = one(chance, &[None, Some(PASSWORDS[0]), Some(PASSWORDS[1])]);
+        let mut config = Self { password, ..Self::default() };
         for number in 0..names {
             match any_entry(chance, false) {
                 Entry::Nothing => {}
@@ -182,6 +193,9 @@ impl Config {
     /// As Ignition has it, beside what else is in there.
     pub fn add_to(&self, document: &mut Value) {
         let ignition = &mut document["spec"]["config"];
+        if let Some(hash) = self.password {
+            ignition["passwd"] = json!({"users": [{"name": "core", "passwordHash": hash}]});
+        }
         for (name, entry) in &self.files {
             let Entry::File { text, mode } = entry else { continue };
             let source = format!("data:,{}", text.replace('\n', "%0A").replace(' ', "%20"));
@@ -211,6 +225,9 @@ impl Config {
     /// What has to be at every path on a machine that runs an image.
     pub fn expected(&self, image: &Image) -> BTreeMap<String, String> {
         let mut expected = BTreeMap::new();
+        if let Some(hash) = self.password {
+            expected.insert(PASSWORD.to_owned(), hash.to_owned());
+        }
         for (name, entry) in &image.files {
             let entry = self.files.get(name).unwrap_or(entry);
             expected.insert(format!("/etc/{}", file_name(name)), entry.line());
