@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::model::{Config, ConfigUnit, Entry, Image, ImageUnit, unit_text};
 use super::Packaged;
@@ -260,6 +260,23 @@ fn a_directory_of_the_new_image_is_not_in_the_way_of_going_back() {
         merged.packaged.node.restart();
         merged.is_right("rollback", &config, 0);
     }
+}
+
+#[test]
+fn a_directory_whose_only_addition_leaves_the_configuration_becomes_the_file_of_the_new_image() {
+    let new = Entry::file("two\n", 0o644);
+    let Some(mut merged) = Merged::boot(Driver::Bootc, single(Entry::Directory, new.clone())) else { return };
+    let mut document = merged.document(&Config::default(), 0);
+    let added = json!({"path": "/etc/site-f/conf/added", "contents": {"source": "data:,added"}});
+    document["spec"]["config"]["storage"]["files"].as_array_mut().unwrap().push(added);
+    merged.node().apply(&document).exits(0);
+    merged.packaged.node.restart();
+    assert_eq!(merged.node().read("etc/site-f/conf/added"), "added");
+    let document = merged.document(&Config::default(), 1);
+    merged.list(&Config::default().expected(&merged.images[1]));
+    merged.node().apply(&document).exits(0);
+    merged.packaged.node.restart();
+    merged.is_right("update", &Config::default(), 1);
 }
 
 /// A unit in two images: its text in `/usr/etc`, and whether it is enabled there.

@@ -40,7 +40,10 @@ impl<D: Disk> Machine<'_, D> {
         let mut deferred = Vec::new();
         for (path, action) in draft.write.iter() {
             let is_directory = || Ok::<_, Trouble>(self.kind(path)? == Some(Kind::Directory));
-            if !matches!(action, Action::Remove) && is_directory()? && !self.is_modified(path, 0)? {
+            if !matches!(action, Action::Remove)
+                && is_directory()?
+                && !self.is_modified(path, &Actions::default(), 0)?
+            {
                 deferred.push(path.clone());
             }
         }
@@ -77,14 +80,16 @@ impl<D: Disk> Machine<'_, D> {
         Ok(self.disk.stat(path).map_err(Trouble::disk("inspect", path))?.map(|stat| stat.kind))
     }
 
-    /// Whether something below `/etc` is not as the booted image has it, as far as ostree would notice.
-    fn is_modified(&self, path: &RootPath, depth: usize) -> Result<bool, Trouble> {
+    /// Whether something below `/etc` is not as the booted image has it, as far as ostree would notice once these actions are
+    /// done.
+    fn is_modified(&self, path: &RootPath, pending: &Actions, depth: usize) -> Result<bool, Trouble> {
         let Some(image) = originals::image_path(path)? else { return Ok(true) };
-        match (self.kind(path)?, self.kind(&image)?) {
+        let kind = if matches!(pending.get(path), Some(Action::Remove)) { None } else { self.kind(path)? };
+        match (kind, self.kind(&image)?) {
             (Some(Kind::Directory), Some(Kind::Directory)) if depth < MOST_DEPTH => {
                 for name in self.disk.list(path).map_err(Trouble::disk("list", path))? {
                     let Some(below) = name.to_str().and_then(|name| path.join(name).ok()) else { return Ok(true) };
-                    if self.is_modified(&below, depth + 1)? {
+                    if self.is_modified(&below, pending, depth + 1)? {
                         return Ok(true);
                     }
                 }
@@ -143,7 +148,7 @@ impl<D: Disk> Survey<'_, '_, D> {
             None => {}
         }
         match self.machine.kind(path)? {
-            Some(Kind::File | Kind::Link) if self.machine.is_modified(path, 0)? => conflict(false),
+            Some(Kind::File | Kind::Link) if self.machine.is_modified(path, &self.draft.write, 0)? => conflict(false),
             Some(_) | None => Ok(()),
         }
     }
@@ -155,7 +160,7 @@ impl<D: Disk> Survey<'_, '_, D> {
             return conflict(true);
         }
         match self.machine.kind(path)? {
-            Some(Kind::Directory) if self.machine.is_modified(path, 0)? => conflict(false),
+            Some(Kind::Directory) if self.machine.is_modified(path, &self.draft.write, 0)? => conflict(false),
             Some(_) | None => Ok(()),
         }
     }
