@@ -65,12 +65,12 @@ impl Mounted {
         if hash != wanted {
             let path = self.path.display();
             let reason = format!("{path} holds {hash}, and {wanted} is desired; waiting until it is mounted");
-            return Err(Unavailable { reason, passing: true });
+            return Err(Unavailable { reason, passing: true, gone: false });
         }
         let text = self.read(&place, CONFIG)?;
         if self.place() != place || self.hash(&place)? != hash {
             let reason = format!("{} was replaced while it was read", self.path.display());
-            return Err(Unavailable { reason, passing: true });
+            return Err(Unavailable { reason, passing: true, gone: false });
         }
         hosted::machine_config(&text).map(Sealed::new).map_err(|error| self.unusable(CONFIG, &error))
     }
@@ -87,14 +87,14 @@ impl Mounted {
 
     fn unusable(&self, name: &str, error: &HostedError) -> Unavailable {
         let reason = format!("{} cannot be used: {}; {REMEDY}", self.path.join(name).display(), causes(error));
-        Unavailable { reason, passing: false }
+        Unavailable { reason, passing: false, gone: false }
     }
 
     /// A file that cannot be read may be there in a moment: volumes are mounted and replaced while we run.
     fn read(&self, place: &Path, name: &str) -> Result<Vec<u8>, Unavailable> {
         read(&place.join(name)).map_err(|error| {
             let reason = format!("cannot read {}: {error}; {REMEDY}", self.path.join(name).display());
-            Unavailable { reason, passing: true }
+            Unavailable { reason, passing: true, gone: false }
         })
     }
 }

@@ -64,6 +64,8 @@ pub struct Unavailable {
     pub reason: String,
     /// Whether that may pass.
     pub passing: bool,
+    /// Whether the cluster has answered that there is no such configuration.
+    pub gone: bool,
 }
 
 /// What was published, as far as it was not what is known already.
@@ -150,13 +152,16 @@ impl Outside {
             Self::Cluster { client, .. } => client.machine_config(&wanted.config).await.map_err(|error| Unavailable {
                 // A configuration that is not there yet may come: the controller names it before every cache has it.
                 passing: error.is_transient() || matches!(error, ClusterError::NotFound { .. }),
+                gone: matches!(error, ClusterError::NotFound { .. }),
                 reason: causes(&error),
             }),
             Self::FirstBoot(installation) => Ok(installation.config()),
             Self::Hosted { mounted, .. } => mounted.config(&wanted.config),
-            Self::Standalone { directory, .. } => {
-                directory.config().map_err(|error| Unavailable { reason: format!("{error:#}"), passing: false })
-            }
+            Self::Standalone { directory, .. } => directory.config().map_err(|error| Unavailable {
+                reason: format!("{error:#}"),
+                passing: false,
+                gone: false,
+            }),
         }
     }
 

@@ -3,8 +3,9 @@
 use ostler_core::api::IrreconcilableChange;
 use ostler_core::irreconcilable;
 use ostler_core::node::{ConfigRef, Irreconcilable, Notice, Update, keys};
-use ostler_core::protocol::{Failure, Observation, Reply, Request, Sealed};
+use ostler_core::protocol::{Class, Failure, Observation, Reply, Request, Sealed};
 
+use super::outside::Unavailable;
 use super::worker::Worker;
 use crate::commands::recorded;
 
@@ -45,8 +46,11 @@ impl Worker {
         if self.report.told.as_ref().is_some_and(|(told, _)| *told == current) || !self.known.gates.irreconcilable {
             return;
         }
-        if let Err(failure) = self.compare_with_base(current).await {
-            self.say_missing(failure.reasons.join(": "));
+        match self.compare_with_base(current).await {
+            // It is compared on the next turn.
+            Err(failure) if failure.class == Class::Transient => {}
+            Err(failure) => self.say_missing(failure.reasons.join(": ")),
+            Ok(()) => {}
         }
     }
 
@@ -72,10 +76,9 @@ impl Worker {
 
     /// The configuration that was served when the machine was installed, where the cluster still has it; else the present.
     pub(super) async fn keep_base(&mut self, observation: &Observation) -> Result<(), Failure> {
-        let node = self.known.node.as_ref();
-        let served = node.and_then(|node| node.annotation(keys::FIRST_PIVOT_CONFIG)).map(ConfigRef::new);
-        let fetched = match served {
-            Some(served) => self.outside.config(&served).await.ok(),
+        let Some(node) = &self.known.node else { return Err(not_yet("the Node was not read yet".to_owned())) };
+        let fetched = match node.annotation(keys::FIRST_PIVOT_CONFIG).map(ConfigRef::new) {
+            Some(served) => served_config(self.outside.config(&served).await)?,
             None => None,
         };
         let Some(config) = fetched.or_else(|| observation.current.clone()) else { return Ok(()) };
@@ -93,6 +96,36 @@ impl Worker {
     fn say_missing(&mut self, reason: String) {
         if !std::mem::replace(&mut self.report.missing, true) {
             self.tell(&Notice::BaseMissing { reason });
+        }
+    }
+}
+
+/// The configuration that the machine was installed with, if the cluster has it. One that cannot be read now is not gone: what
+/// is kept in its place is kept for good.
+fn served_config(read: Result<Sealed, Unavailable>) -> Result<Option<Sealed>, Failure> {
+    match read {
+        Ok(config) => Ok(Some(config)),
+        Err(Unavailable { gone: true, .. }) => Ok(None),
+        Err(Unavailable { reason, .. }) => Err(not_yet(reason)),
+    }
+}
+
+fn not_yet(reason: String) -> Failure {
+    let reasons = vec!["cannot tell what this node was installed with".to_owned(), reason];
+    Failure { class: Class::Transient, reasons, remedy: None, unchanged: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_that_cannot_be_read_now_is_not_taken_for_one_that_is_gone() {
+        let missing = |gone, passing| Err(Unavailable { reason: "timed out".to_owned(), passing, gone });
+        assert_eq!(served_config(missing(true, true)).unwrap(), None);
+        for passing in [true, false] {
+            let failure = served_config(missing(false, passing)).unwrap_err();
+            assert_eq!((failure.class, failure.reasons[1].as_str()), (Class::Transient, "timed out"));
         }
     }
 }
