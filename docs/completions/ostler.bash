@@ -232,7 +232,7 @@ _ostler() {
             return 0
             ;;
         ostler__subcmd__daemon)
-            opts="-h --standalone --hosted --reboot --reboot-window --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --metrics --log-level --help"
+            opts="-h --standalone --hosted --reboot --reboot-window --root --once --node-name --kubeconfig --kubelet-healthz --prove-within --stage-after-drain --metrics --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

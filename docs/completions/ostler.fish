@@ -74,6 +74,7 @@ info\t'The course of things, too'
 debug\t'Every turn, too'
 trace\t'What the libraries say, too'"
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l once -d 'End as soon as nothing is left to do'
+complete -c ostler -n "__fish_ostler_using_subcommand daemon" -l stage-after-drain -d 'Pull and stage a new operating system only when workloads have left; by default that comes first, so that the node is out of service no longer than files, services and the restart take'
 complete -c ostler -n "__fish_ostler_using_subcommand daemon" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ostler -n "__fish_ostler_using_subcommand firstboot" -l root -d 'Work on the files under this directory instead of on this machine' -r -F
 complete -c ostler -n "__fish_ostler_using_subcommand firstboot" -l log-level -d 'How much to log' -r -f -a "error\t'What failed'

@@ -129,6 +129,14 @@ impl Machine {
         Ok(match request {
             Request::Observe => Reply::Observed(self.observe(&world)?),
             Request::Check(change) => checked(&world, propose(&world, change)?)?,
+            Request::Stage(change) => match propose(&world, change)? {
+                Some(proposal) if world.stage_ahead(&proposal, progress)? => Reply::Staged,
+                Some(_) | None => Reply::Nothing,
+            },
+            Request::Unstage => {
+                world.unstage()?;
+                Reply::Nothing
+            }
             Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
             Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
             // Both the command and an agent may have been asked to make it.

@@ -3,6 +3,7 @@
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
 use ostler_core::protocol::{Class, Reply, Restart};
+use ostler_core::status::Status;
 use ostler_core::transaction::restart_rationale;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{self, Machine as World};
@@ -23,9 +24,14 @@ pub(crate) fn answer(machine: &Machine, disk: &RootDisk, check: bool, soft: bool
     }
     let surroundings = machine.surroundings(disk, Need::Files)?;
     let world = if check { World::look(disk, surroundings)? } else { World::open(disk, surroundings)? };
-    let state = state()?;
+    let status = machine::status(disk, &world.boot())?;
+    let mut state = state()?;
+    if let Some(state) = state.as_mut().filter(|_| status.staged_for.is_some()) {
+        // It is locked until its update begins: no restart boots it before.
+        state.staged = None;
+    }
     let staged = state.as_ref().is_some_and(|state| state.staged.is_some());
-    let rationale = rationale(&world.observe()?, &world.boot(), disk)?;
+    let rationale = rationale(&world.observe()?, &world.boot(), &status)?;
     let mut restart = Restart { rationale, staged, soft: false, not_soft: None, begun: false };
     let bus = Bus::connect(None, Limits { call: CALL, job: JOB }).map_err(|error| refused(&error.into()))?;
     reboot::check(&bus).map_err(|error| refused(&error))?;
@@ -61,12 +67,11 @@ fn begin(mut restart: Restart, next: &Soft<'_>) -> Result<Restart, Refused> {
 }
 
 /// A transaction that was interrupted has to reach one of its ends first: nothing says that what is staged belongs to it.
-fn rationale(snapshot: &Snapshot, boot: &BootMark, disk: &RootDisk) -> Result<String, Refused> {
+fn rationale(snapshot: &Snapshot, boot: &BootMark, status: &Status) -> Result<String, Refused> {
     let open = snapshot.interrupted.as_ref().map(|found| &found.open);
     if let Some(open) = open.filter(|open| !open.awaits_restart(boot)) {
         return Err(Trouble::Interrupted { from: open.from.clone(), to: open.to.clone() }.into());
     }
-    let status = machine::status(disk, boot)?;
     // An open transaction leads elsewhere than to the configuration on record.
     let config = status.config.as_deref().filter(|_| open.is_none());
     Ok(restart_rationale(config, &status.owed_restarts))

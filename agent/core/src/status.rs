@@ -73,6 +73,9 @@ pub struct Status {
     /// How its operating system is not the one of its configuration, where somebody left it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
+    /// The configuration whose operating system was staged before its update began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_for: Option<String>,
 }
 
 impl Status {

@@ -182,6 +182,10 @@ pub struct DaemonOptions {
     /// How many minutes a machine has to prove itself after a restart, before it goes back
     #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1440))]
     pub prove_within: u32,
+    /// Pull and stage a new operating system only when workloads have left; by default that comes first, so that the node
+    /// is out of service no longer than files, services and the restart take
+    #[arg(long)]
+    pub stage_after_drain: bool,
     /// Where to serve metrics; "none" to serve none
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8797")]
     pub metrics: String,

@@ -4,6 +4,7 @@
 mod kills;
 mod manager;
 mod restarts;
+mod staging;
 mod trials;
 
 use std::fs;

@@ -1,17 +1,20 @@
 //! Changes of deployments, made by a process that does nothing else.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use ostler_core::malformed::Malformed;
 use ostree::gio::Cancellable;
-use ostree::{Deployment, SysrootDeployTreeOpts, gio, glib};
+use ostree::{Deployment, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpts, gio, glib};
 use serde::{Deserialize, Serialize};
 
 /// An order is a line of kernel arguments at most.
 const MOST_ORDER: u64 = 1 << 20;
 const NEVER: Option<&Cancellable> = None;
+/// While it is there, a staged deployment is not finalised.
+const LOCK: &str = "run/ostree/staged-deployment-locked";
 
 /// The exit status of a change that found the disk, or a quota, full.
 pub(super) const FULL: u8 = 28;
@@ -68,7 +71,7 @@ impl Change {
         sysroot.lock()?;
         sysroot.load(NEVER)?;
         match self {
-            Self::Restage { kargs } => restage(&sysroot, kargs),
+            Self::Restage { kargs } => restage(&sysroot, &root.join(LOCK), kargs),
             Self::Again { stateroot, checksum, serial } => {
                 let wanted = |deployment: &&Deployment| {
                     deployment.osname() == *stateroot
@@ -88,10 +91,21 @@ impl Change {
     }
 }
 
-fn restage(sysroot: &ostree::Sysroot, kargs: &[String]) -> Result<(), glib::Error> {
+fn restage(sysroot: &ostree::Sysroot, lock: &Path, kargs: &[String]) -> Result<(), glib::Error> {
     let booted = sysroot.require_booted_deployment()?;
-    let base = sysroot.staged_deployment().unwrap_or_else(|| booted.clone());
+    let Some(base) = sysroot.staged_deployment() else { return stage(sysroot, &booted, &booted, kargs) };
+    if lock.exists() {
+        // libostree removes the lock after it has staged what replaces a deployment: a shutdown right then would finalise it.
+        // Without clean-up, the commit stays.
+        let opts = SysrootWriteDeploymentsOpts { do_postclean: false };
+        sysroot.write_deployments_with_options(&without_staged(&sysroot.deployments()), &opts, NEVER)?;
+        File::create(lock).map_err(|error| glib::Error::new(gio::IOErrorEnum::Failed, &error.to_string()))?;
+    }
     stage(sysroot, &base, &booted, kargs)
+}
+
+fn without_staged(deployments: &[Deployment]) -> Vec<Deployment> {
+    deployments.iter().filter(|deployment| !deployment.is_staged()).cloned().collect()
 }
 
 fn again(sysroot: &ostree::Sysroot, deployment: &Deployment) -> Result<(), glib::Error> {
@@ -118,7 +132,7 @@ fn stage(
 
 fn discard(sysroot: &ostree::Sysroot) -> Result<(), glib::Error> {
     let deployments = sysroot.deployments();
-    let kept: Vec<Deployment> = deployments.iter().filter(|deployment| !deployment.is_staged()).cloned().collect();
+    let kept = without_staged(&deployments);
     if kept.len() == deployments.len() {
         return Ok(());
     }

@@ -24,6 +24,8 @@ pub struct Facts<'a> {
     pub machine: &'a Status,
     /// What was found out about the update to the desired configuration, if it was looked at.
     pub outlook: Option<&'a Outlook>,
+    /// Whether what the update brings of the operating system is staged, or need not be before the drain.
+    pub staged: bool,
     /// What was seen since the restart.
     pub proof: &'a Proof,
     /// What this machine and its surroundings can do.
@@ -85,6 +87,10 @@ pub enum Next {
     },
     /// Look at the update to the desired configuration.
     Plan,
+    /// Pull and stage what it brings of the operating system, before the drain.
+    Stage,
+    /// Drop what was staged for an update that is not desired any more.
+    Unstage,
     /// Make it.
     Apply,
     /// Restart the machine.
@@ -301,7 +307,8 @@ fn in_place(facts: &Facts<'_>) -> Decision {
     if facts.machine.bootstrap.is_some() && facts.node.current().is_some() {
         return going(Next::TakeOver { introduced: true }, Phase::Settled);
     }
-    at_rest(facts, Wait::Settled)
+    let rest = at_rest(facts, Wait::Settled);
+    if facts.machine.staged_for.is_some() { Decision { next: Next::Unstage, ..rest } } else { rest }
 }
 
 /// Workloads that had to leave for us come back; those that somebody else keeps away do not.
@@ -388,6 +395,8 @@ fn evaluated(facts: &Facts<'_>, ready: impl FnOnce(&Update) -> Decision) -> Deci
         Some(Outlook::Blocked(reason)) => {
             going(Next::Wait(Wait::Chance { reason: reason.clone() }), Phase::Considering)
         }
+        // A node that waits for a registry, or whose update is held, works on.
+        Some(Outlook::Ready(_)) if !facts.staged => going(Next::Stage, Phase::Staging),
         Some(Outlook::Ready(update)) => ready(update),
     }
 }

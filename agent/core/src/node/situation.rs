@@ -56,6 +56,8 @@ pub enum Phase {
     Refused,
     /// It could update, and somebody holds it.
     Held,
+    /// Its next operating system is pulled and staged, with its workloads in place.
+    Staging,
     /// It waits for its workloads to leave.
     Draining,
     /// Its files and its operating system change.

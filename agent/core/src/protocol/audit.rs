@@ -88,6 +88,7 @@ impl Change {
             Some(
                 Reply::Observed(_)
                 | Reply::Checked(_)
+                | Reply::Staged
                 | Reply::Confirmed { .. }
                 | Reply::BaseKept { .. }
                 | Reply::RollbackHold(_)

@@ -33,7 +33,7 @@ use crate::step::Step;
 use crate::transaction::{Finished, Progress};
 
 /// Both halves come from one package; another version on the other side means that one of them has not restarted yet.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The first message of either side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,10 @@ pub enum Request {
     Observe,
     /// Would this succeed, as far as can be told without changing anything?
     Check(Change),
+    /// Pull and stage the operating system that it brings, locked until it is applied. Nothing that runs is touched.
+    Stage(Change),
+    /// Drop what was staged for a change that is not made.
+    Unstage,
     /// Do it.
     Apply(Change),
     /// Finish or undo what was interrupted.
@@ -163,6 +167,8 @@ macro_rules! names {
 names! {
     Observe: "observe",
     Check: "check",
+    Stage: "stage",
+    Unstage: "unstage",
     Apply: "apply",
     Recover: "recover",
     Abandon: "abandon",
@@ -192,10 +198,11 @@ impl Request {
     /// The configuration that it brings, where it brings one.
     pub const fn config(&self) -> Option<&Sealed> {
         match self {
-            Self::Check(change) | Self::Apply(change) => Some(&change.target),
+            Self::Check(change) | Self::Stage(change) | Self::Apply(change) => Some(&change.target),
             Self::KeepBase { config } => Some(config),
             Self::TakeOver(order) => order.config.as_ref(),
             Self::Observe
+            | Self::Unstage
             | Self::Recover
             | Self::Abandon
             | Self::Rollback { .. }
@@ -320,6 +327,8 @@ pub enum Reply {
     Observed(Observation),
     /// To [`Request::Check`] and a checked rollback: nothing stands in the way.
     Checked(Forecast),
+    /// To [`Request::Stage`]: what the change brings of the operating system is staged.
+    Staged,
     /// To everything that changes the machine.
     Finished(Finished),
     /// There was nothing to do.

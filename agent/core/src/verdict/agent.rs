@@ -130,6 +130,8 @@ impl AgentReport {
             | Next::Withdraw
             | Next::TakeOver { .. }
             | Next::Plan
+            | Next::Stage
+            | Next::Unstage
             | Next::Apply
             | Next::Reboot { .. }
             | Next::Confirm => Vec::new(),
@@ -212,6 +214,8 @@ impl AgentReport {
             Next::Recover => Reason::Recovering,
             Next::Withdraw => Reason::Withdrawing { config: open_target(machine) },
             Next::Plan => Reason::Evaluating { config },
+            Next::Stage => Reason::Staging { config },
+            Next::Unstage => return None,
             Next::Apply => Reason::Applying { config },
             Next::Reboot { .. } => Reason::Restarting { config: current() },
             Next::Confirm => Reason::Committing { config: current() },

@@ -71,6 +71,8 @@ pub enum Reason {
     Evaluating { config: String },
     /// The configuration is applied.
     Applying { config: String },
+    /// Its operating system is pulled and staged, before workloads have to leave.
+    Staging { config: String },
     /// An interrupted transaction is finished or undone.
     Recovering,
     /// An update that waits for its restart is taken back.
@@ -188,6 +190,7 @@ impl Reason {
             | Self::Drift(_) => State::NeedsAttention,
             Self::Evaluating { .. }
             | Self::Applying { .. }
+            | Self::Staging { .. }
             | Self::Recovering
             | Self::Withdrawing { .. }
             | Self::Adopting { .. }
@@ -255,6 +258,7 @@ impl Reason {
             }
             Self::Evaluating { config } => format!("evaluating the update to {config}"),
             Self::Applying { config } => format!("applying {config}"),
+            Self::Staging { config } => format!("staging the operating system of {config}"),
             Self::Recovering => "finishing or undoing an interrupted transaction".to_owned(),
             Self::Withdrawing { config } => format!("taking back the update to {config}"),
             Self::Adopting { config } => format!("checking {config}, which ostler did not apply"),
@@ -346,6 +350,7 @@ impl Reason {
             | Self::CertificatesRefused { .. }
             | Self::Evaluating { .. }
             | Self::Applying { .. }
+            | Self::Staging { .. }
             | Self::Recovering
             | Self::Withdrawing { .. }
             | Self::Adopting { .. }

@@ -8,6 +8,7 @@ use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
 use ostler_core::step::{ServiceAction, Step};
 use ostler_core::transaction::{Ending, Finished};
 
+use super::outlook::{Look, after_check};
 use super::root_half::joined;
 use super::worker::Worker;
 use crate::duty::drift::policy;
@@ -78,6 +79,8 @@ impl Worker {
             Next::TakeOver { introduced } => self.take_over(*introduced).await,
             Next::Recover => self.recover().await,
             Next::Withdraw => self.withdraw().await,
+            Next::Stage => self.stage().await,
+            Next::Unstage => self.unstage().await,
             Next::Apply => self.apply().await,
             Next::Reboot { late } => return self.restart(*late).await,
             Next::Confirm => self.confirm().await,
@@ -89,6 +92,34 @@ impl Worker {
     pub(super) fn tell(&mut self, notice: &Notice) {
         self.teller.tell(notice);
         self.outside.event(notice, self.known.node.as_ref());
+    }
+
+    /// Stages what the update brings of the operating system. Where that fails, the node stays in service: what is of the moment
+    /// is tried again, anything else is a refusal.
+    async fn stage(&mut self) -> Result<String, Failure> {
+        let Some(request) = self.look.as_ref().and_then(Look::to_stage) else {
+            return Ok("nothing was planned".to_owned());
+        };
+        let reply = self.put(request).await?;
+        let Some(look) = &mut self.look else { return Ok("nothing was planned".to_owned()) };
+        match reply {
+            Reply::Staged | Reply::Nothing => {
+                look.staged();
+                Ok("the operating system of the update was staged".to_owned())
+            }
+            Reply::Failed(failure) => {
+                (look.outlook, look.change) = (after_check(&failure), None);
+                Ok("the operating system of the update cannot be staged".to_owned())
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn unstage(&mut self) -> Result<String, Failure> {
+        match self.put(Request::Unstage).await? {
+            Reply::Failed(failure) => Err(failure),
+            _ => Ok("what was staged ahead was dropped".to_owned()),
+        }
     }
 
     async fn apply(&mut self) -> Result<String, Failure> {
@@ -264,7 +295,8 @@ impl Worker {
 const fn is_change(request: &Request) -> bool {
     matches!(
         request,
-        Request::Apply(_)
+        Request::Stage(_)
+            | Request::Apply(_)
             | Request::Rollback { check: false, .. }
             | Request::Recover
             | Request::Withdraw

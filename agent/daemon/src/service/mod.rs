@@ -73,6 +73,7 @@ pub fn first_boot(options: &FirstBootOptions) -> Result<Outcome> {
         kubelet_healthz: "none".to_owned(),
         // Whoever comes after proves the boot.
         prove_within: 1440,
+        stage_after_drain: false,
         metrics: "none".to_owned(),
         log_level: options.log_level,
         first_boot: true,
@@ -134,7 +135,12 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         health: Health { kubelet, systemd: live },
         duties,
         root,
-        manner: Manner { once: options.once, restarts: live.then(|| reboot_policy(options)), prove_within },
+        manner: Manner {
+            once: options.once,
+            restarts: live.then(|| reboot_policy(options)),
+            prove_within,
+            stages_first: !options.stage_after_drain,
+        },
     };
     Ok(Worker::new(parts).work().await.into())
 }

@@ -32,6 +32,8 @@ pub struct Look {
 pub struct Requests {
     /// Whether the change can be made.
     pub check: Request,
+    /// To stage what it brings of the operating system before the drain, where it brings any.
+    pub stage: Option<Request>,
     /// To make it.
     pub act: Request,
     /// What it does.
@@ -39,6 +41,18 @@ pub struct Requests {
 }
 
 impl Look {
+    /// What to stage before the drain, where that has yet to be done.
+    pub fn to_stage(&self) -> Option<Request> {
+        self.change.as_ref()?.stage.clone()
+    }
+
+    /// It is staged.
+    pub fn staged(&mut self) {
+        if let Some(change) = &mut self.change {
+            change.stage = None;
+        }
+    }
+
     /// Whether it still holds. What was found ready was read as a whole, whatever is mounted by now.
     pub fn holds(&self, subject: Option<&Subject>, mounted: u64) -> bool {
         let current = self.mounted == mounted || matches!(self.outlook, Outlook::Ready(_));
@@ -89,8 +103,10 @@ pub fn plan(subject: &Subject, observation: &Observation, target: Sealed) -> Res
     let plan = verdict.map_err(|refusal| refused(&refusal))?;
     let update = summary(subject, &machine, parts, &plan);
     let change = Change { target, rules: subject.rules.clone(), steps: plan.steps.clone() };
+    let brings_os = plan.steps.iter().any(|step| matches!(step, Step::StageOs(_)));
+    let stage = brings_os.then(|| Request::Stage(change.clone()));
     let (check, act) = (Request::Check(change.clone()), Request::Apply(change));
-    Ok(Planned { change: Requests { check, act, steps: plan.steps }, update, warnings })
+    Ok(Planned { change: Requests { check, stage, act, steps: plan.steps }, update, warnings })
 }
 
 /// Plans a rollback to the configuration that the machine has kept, by the rules of updates.
@@ -112,7 +128,8 @@ pub fn plan_rollback(subject: &Subject, observation: &Observation) -> Result<Pla
     let plan = undo(&machine, &desired).map_err(|refusal| refused(&refusal))?;
     let update = summary(subject, &machine, assess(&machine, &desired).parts, &plan);
     let request = |check| Request::Rollback { check, rules: subject.rules.clone() };
-    let change = Requests { check: request(true), act: request(false), steps: plan.steps };
+    // What it leads to is on this machine already.
+    let change = Requests { check: request(true), stage: None, act: request(false), steps: plan.steps };
     Ok(Planned { change, update, warnings: Vec::new() })
 }
 

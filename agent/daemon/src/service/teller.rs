@@ -312,6 +312,8 @@ fn intention(next: &Next) -> String {
         Next::Withdraw => "take back what is not wanted any more".to_owned(),
         Next::TakeOver { .. } => "take over what another agent has left".to_owned(),
         Next::Plan => "look at the update".to_owned(),
+        Next::Stage => "stage the operating system of the update".to_owned(),
+        Next::Unstage => "drop what was staged for another update".to_owned(),
         Next::Apply => "change the machine".to_owned(),
         Next::Reboot { .. } => "restart the machine".to_owned(),
         Next::Confirm => "commit the update".to_owned(),

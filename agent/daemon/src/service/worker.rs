@@ -61,6 +61,8 @@ pub struct Manner {
     pub restarts: Option<RebootPolicy>,
     /// How long a machine has to prove itself.
     pub prove_within: Duration,
+    /// Whether an operating system is staged before the drain.
+    pub stages_first: bool,
 }
 
 /// Everything that the loop holds.
@@ -310,6 +312,7 @@ impl Worker {
             node: &node,
             machine: &self.machine,
             outlook: self.look.as_ref().map(|look| &look.outlook),
+            staged: !self.manner.stages_first || self.look.as_ref().and_then(Look::to_stage).is_none(),
             proof: &proof,
             abilities: Abilities { drains: self.outside.drains(), restarts: self.manner.restarts },
             heard,

@@ -150,6 +150,8 @@ pub struct StatusDocument<'a> {
     rejected: Vec<RejectedDocument<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rollback_hold: Option<&'a RollbackHold>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    staged_for: Option<&'a str>,
     damaged: &'a [String],
     rival: Option<&'a Rival>,
     os: OsDocument<'a>,
@@ -229,6 +231,7 @@ impl<'a> StatusDocument<'a> {
             trial: status.trial.as_ref().map(TrialDocument::new),
             rejected: status.rejected.iter().map(RejectedDocument::new).collect(),
             rollback_hold: status.rollback_hold.as_ref(),
+            staged_for: status.staged_for.as_deref(),
             damaged: &status.damaged,
             rival: status.rival.as_ref(),
             os: OsDocument::new(status),

@@ -23,11 +23,12 @@ const SECONDS: [f64; 10] = [1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 
 /// How the text is to be read.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-const PHASES: [Phase; 9] = [
+const PHASES: [Phase; 10] = [
     Phase::Settled,
     Phase::Considering,
     Phase::Refused,
     Phase::Held,
+    Phase::Staging,
     Phase::Draining,
     Phase::Executing,
     Phase::Restarting,
@@ -305,6 +306,7 @@ const fn name(phase: Phase) -> &'static str {
         Phase::Considering => "considering",
         Phase::Refused => "refused",
         Phase::Held => "held",
+        Phase::Staging => "staging",
         Phase::Draining => "draining",
         Phase::Executing => "executing",
         Phase::Restarting => "restarting",

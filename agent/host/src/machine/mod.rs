@@ -34,6 +34,7 @@ mod record;
 mod run;
 mod save;
 mod services;
+mod stage;
 mod status;
 mod systemctl;
 #[cfg(test)]

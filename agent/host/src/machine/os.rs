@@ -79,15 +79,18 @@ impl<D: Disk> Machine<'_, D> {
         let staging = Staging { host, change, direction: way.direction };
         host.close_extensions()?;
         if nothing_staged(way, host) && host.sysroot().read().is_err() {
-            return Ok(());
+            return self.unlock_staged();
         }
         match (way.restarted, way.direction) {
             (Restarted::Nothing, Direction::Forward) => {
-                staging.settle(told)?;
+                staging.settle(&|| self.lock_staged(), told)?;
                 let staged = host.sysroot().read()?.staged;
                 staged.map_or(Ok(()), |staged| self.check_merge(way, &staged))
             }
-            (_, Direction::Back) => staging.settle(told),
+            (_, Direction::Back) => {
+                staging.settle(&|| Ok(()), told)?;
+                self.unlock_staged()
+            }
             (restarted, Direction::Forward) => staging.confirm(restarted == Restarted::Machine),
         }
     }
@@ -158,7 +161,8 @@ impl Staging<'_> {
         Err(Trouble::NotBooted { source, failure, there })
     }
 
-    fn settle(&self, told: Told<'_>) -> Result<(), Trouble> {
+    /// Stages what the goal needs, with the lock in place before anything is staged.
+    fn settle(&self, lock: &dyn Fn() -> Result<(), Trouble>, told: Told<'_>) -> Result<(), Trouble> {
         let state = self.host.sysroot().read()?;
         if self.fits(state.next()) {
             return Ok(());
@@ -173,10 +177,16 @@ impl Staging<'_> {
             self.stay(&*backend)?;
         } else if backend.backend() == Backend::External {
             backend.accepts(&Order::between(booted(&state)?, &goal))?;
-        } else if let Some(kept) = state.deployments.iter().find(|kept| self.fits(Some(kept))) {
-            self.host.sysroot().stage_again(kept)?;
         } else {
-            self.make(&*backend, &Order::between(booted(&state)?, &goal), told)?;
+            if state.staged.is_some() {
+                // libostree removes the lock with a deployment that it replaces.
+                backend.discard()?;
+            }
+            lock()?;
+            match state.deployments.iter().find(|kept| self.fits(Some(kept))) {
+                Some(kept) => self.host.sysroot().stage_again(kept)?,
+                None => self.make(&*backend, &Order::between(booted(&state)?, &goal), told)?,
+            }
         }
         self.verify(&*backend)
     }

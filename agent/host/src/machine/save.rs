@@ -21,7 +21,12 @@ impl<D: Disk> Machine<'_, D> {
             Entry::Begin { open, way, next } => self.begin(open, way, &next.json),
             Entry::NotBegun => self.not_begun(),
             Entry::TurnBack(open) => self.turn_back(open),
-            Entry::Await(open) => self.put(Slot::Plan, open),
+            Entry::Await(open) => {
+                if self.surroundings.live {
+                    self.unlock_staged()?;
+                }
+                self.put(Slot::Plan, open)
+            }
             Entry::Done(direction, phase) => self.note(direction, phase),
             Entry::Finish(finished) => self.finish(finished),
             Entry::GiveUp { rejected, digest } => self.give_up(rejected, digest),

@@ -9,7 +9,7 @@ use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart};
 use serde::de::DeserializeOwned;
 
 use super::charge::{self, Charge};
-use super::{inheritance, log, observe, origin::Stored, owed, progress, proof::Held};
+use super::{inheritance, log, observe, origin::Stored, owed, progress, proof::Held, stage};
 use crate::disk::{Disk, RootPath};
 use crate::journal::{Loaded, Slot, View};
 use crate::transaction::Trouble;
@@ -53,6 +53,7 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         previous,
         busy: view.busy()?,
         forced: observe::forced(disk)?,
+        staged_for: stage::staged_for(disk)?.filter(|_| open.is_none()),
         open,
         done,
         last,

@@ -122,6 +122,11 @@ fn proposal(
 }
 
 impl Proposal {
+    /// The configuration that it leads to.
+    pub fn to(&self) -> &str {
+        &self.next.config.name
+    }
+
     fn forward(&self) -> Journey<'_> {
         Journey {
             purpose: self.purpose,

@@ -33,7 +33,10 @@ pub fn write(sysroot: &ostree::Sysroot, new: &NewDeployment<'_>) -> Result<()> {
     let options = ostree::SysrootDeployTreeOpts { override_kernel_argv: kargs.as_deref(), ..Default::default() };
     let (osname, origin) = (Some(new.osname), Some(new.origin));
     if sysroot.booted_deployment().is_some() {
-        set_lock(new.locked)?;
+        // As the real ones do: a lock that somebody has put there before stays.
+        if new.locked {
+            set_lock(true)?;
+        }
         sysroot.stage_tree_with_options(osname, new.commit, origin, merge.as_ref(), &options, NONE)?;
     } else {
         let made =

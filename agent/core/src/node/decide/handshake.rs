@@ -116,6 +116,7 @@ impl World {
             node: &node,
             machine: &machine,
             outlook: Some(&outlook),
+            staged: true,
             proof: &Proof::default(),
             abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,

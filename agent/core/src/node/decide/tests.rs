@@ -27,6 +27,7 @@ struct Case {
     proof: Proof,
     abilities: Abilities,
     heard: bool,
+    staged: bool,
 }
 
 impl Case {
@@ -41,6 +42,7 @@ impl Case {
             proof: Proof { limit, ..Proof::default() },
             abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
+            staged: true,
         }
     }
 
@@ -84,7 +86,7 @@ impl Case {
     fn decided(&self) -> Decision {
         let (outlook, abilities, heard) = (self.outlook.as_ref(), self.abilities, self.heard);
         let Self { node, machine, proof, .. } = self;
-        decide(&Facts { node, machine, outlook, proof, abilities, heard, now: NOW })
+        decide(&Facts { node, machine, outlook, staged: self.staged, proof, abilities, heard, now: NOW })
     }
 
     /// The decision in a line: next, phase, drain request, trouble.
@@ -319,6 +321,21 @@ fn a_cordon_of_somebody_elses_survives() {
             Case::to("a").drain("uncordon-a", "drain-a").cordoned(),
             "Wait(Controller { request: \"uncordon-a\" }) Completing ask uncordon-a",
         ),
+    ]);
+}
+
+#[test]
+fn an_operating_system_is_staged_before_the_drain_and_while_the_update_is_held() {
+    let unstaged = |case: Case| Case { staged: false, ..case };
+    let abandoned = |case: Case| case.machine(|machine| machine.staged_for = Some("b".to_owned()));
+    check(vec![
+        (unstaged(Case::to("b")), "Plan Considering"),
+        (unstaged(Case::to("b").ready(true)), "Stage Staging"),
+        (unstaged(Case::to("b").ready(true).annotated(keys::HOLD, "Easter")), "Stage Staging"),
+        (unstaged(Case::to("b").outlook(Outlook::Refused(trouble()))), "Wait(Help) Refused Unreconcilable"),
+        (Case::to("b").ready(true), "Wait(Controller { request: \"drain-b\" }) Draining ask drain-b"),
+        (abandoned(Case::to("a")), "Unstage Settled"),
+        (abandoned(Case::to("b").ready(false)), "Apply Executing"),
     ]);
 }
 

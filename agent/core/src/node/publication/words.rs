@@ -66,13 +66,9 @@ pub(super) fn shared(
     match (stage(situation), type_) {
         _ if situation.verdict.state() == State::Unknown => Word::Keeps,
         (Phase::Settled, _) => Word::Ends,
-        (Phase::Considering | Phase::Refused | Phase::Held, _) if begins => Word::Ends,
-        (Phase::Considering | Phase::Refused | Phase::Held | Phase::Draining, _) => {
-            if observed.is_some_and(is_ours) {
-                Word::Ends
-            } else {
-                Word::Keeps
-            }
+        (Phase::Considering | Phase::Refused | Phase::Held | Phase::Staging, _) if begins => Word::Ends,
+        (Phase::Considering | Phase::Refused | Phase::Held | Phase::Staging | Phase::Draining, _) => {
+            if observed.is_some_and(is_ours) { Word::Ends } else { Word::Keeps }
         }
         (phase, known::UPDATE_EXECUTED) => {
             Step::of(phase).map_or(Word::Keeps, |step| change::parent(step, situation, gates))

@@ -65,7 +65,7 @@ async fn agent() -> (Worker, Surroundings) {
         known: Known::default(),
         health: Health { kubelet: None, systemd: false },
         duties,
-        manner: Manner { once: false, restarts: None, prove_within: PATIENCE },
+        manner: Manner { once: false, restarts: None, prove_within: PATIENCE, stages_first: true },
     });
     (worker, Surroundings { questions, changes, words, account: told })
 }

@@ -63,7 +63,7 @@ fn every_number_has_the_name_that_alerts_know() {
     }
     assert_eq!(samples.keys().filter(|sample| sample.starts_with("mcd_state")).count(), 1, "the vector is reset");
     assert_eq!(samples.keys().filter(|sample| sample.starts_with("mcd_update_state")).count(), 1);
-    assert_eq!(samples.keys().filter(|sample| sample.starts_with("ostler_phase{")).count(), 9);
+    assert_eq!(samples.keys().filter(|sample| sample.starts_with("ostler_phase{")).count(), 10);
 }
 
 #[test]

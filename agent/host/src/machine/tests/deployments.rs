@@ -7,6 +7,7 @@ mod lasting;
 mod nics;
 mod proof;
 mod soft;
+mod stage;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -21,9 +22,10 @@ use ostler_core::protocol::Class;
 use ostler_core::transaction::{Ending, Finished};
 use serde_json::json;
 
+use super::super::stage::LOCK;
 use super::*;
-use crate::disk::Attributes;
 use crate::disk::memory::{self, every_crash};
+use crate::disk::{Attributes, Disk};
 use crate::os::Sysroot;
 
 use fake::{Deployments, Loader, finding, made, path};
@@ -108,7 +110,8 @@ impl Host {
         let mut finished: Vec<Installed> = state.deployments.clone();
         if let Some(staged) = state.staged.take() {
             finished.remove(0);
-            if how != Restart::Cut {
+            let locked = self.disk.stat(&path(LOCK)).unwrap().is_some();
+            if how != Restart::Cut && !locked {
                 self.etcs.insert(key(&staged), here);
                 finished.retain(|other| *other == booted);
                 finished.insert(0, staged);
@@ -285,6 +288,8 @@ fn a_power_cut_is_not_held_against_the_new_system() {
 #[test]
 fn a_failure_to_stage_changes_nothing() {
     let mut node = settled_node();
+    // Where the lock of a staged deployment was may stay.
+    node.disk.put_directory(&path("/run/ostree"), Attributes { mode: 0o755, ..PLAIN }).unwrap();
     let before = tree(&node.disk);
     node.broken = vec!["no space"];
     let finished = node.apply(&new_target()).unwrap();

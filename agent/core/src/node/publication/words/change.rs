@@ -23,7 +23,9 @@ impl Step {
         match phase {
             Phase::Executing => Some(Self::Begun),
             Phase::Restarting | Phase::Proving | Phase::Completing => Some(Self::Done),
-            Phase::Settled | Phase::Considering | Phase::Refused | Phase::Held | Phase::Draining => None,
+            Phase::Settled | Phase::Considering | Phase::Refused | Phase::Held | Phase::Staging | Phase::Draining => {
+                None
+            }
         }
     }
 }

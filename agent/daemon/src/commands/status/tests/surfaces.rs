@@ -184,6 +184,7 @@ fn updating() -> Vec<Row> {
             "evaluating the update to rendered-worker-1",
         ),
         ((settled(), doing(Next::Apply, Phase::Executing)), "applying rendered-worker-2"),
+        ((settled(), doing(Next::Stage, Phase::Staging)), "staging the operating system of rendered-worker-2"),
         (under_way(Status { busy: true, ..open() }), "rolling back from rendered-worker-2: no space left\\u{1b}[2J"),
         ((open(), doing(Next::Recover, Phase::Executing)), "finishing or undoing an interrupted transaction"),
         ((settled(), doing(Next::Withdraw, Phase::Executing)), "taking back the update to "),
@@ -374,9 +375,10 @@ const fn number(reason: &Reason) -> usize {
         Reason::RollbackHold(_) => 36,
         Reason::ServicesFailed { .. } => 37,
         Reason::Abandoned { .. } => 38,
+        Reason::Staging { .. } => 39,
     }
 }
-const REASONS: usize = 39;
+const REASONS: usize = 40;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {

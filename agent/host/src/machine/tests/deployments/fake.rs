@@ -10,7 +10,7 @@ use ostler_core::os::preflight::{FailedTarget, Finding, Severity};
 use ostler_core::os::state::{Installed, OsState};
 use serde::{Deserialize, Serialize};
 
-use super::{NEW, PLAIN, STAGED, STATE};
+use super::{LOCK, NEW, PLAIN, STAGED, STATE};
 use crate::disk::memory::MemoryDisk;
 use crate::disk::{Disk, RootPath};
 use crate::os::{OsBackend, OsError, OsHost, Outlook, Sysroot, Told};
@@ -116,10 +116,14 @@ impl Sysroot for Deployments<'_> {
     }
 
     fn discard(&self) -> Result<(), OsError> {
-        match self.disk.stat(&path(STAGED)).map_err(disk_error)? {
-            Some(_) => self.disk.remove(&path(STAGED)).map_err(disk_error),
-            None => Ok(()),
+        // As libostree does: the lock goes with the deployment, and stays where there is none.
+        for at in [STAGED, LOCK] {
+            match self.disk.stat(&path(at)).map_err(disk_error)? {
+                Some(_) => self.disk.remove(&path(at)).map_err(disk_error)?,
+                None => break,
+            }
         }
+        Ok(())
     }
 }
 
