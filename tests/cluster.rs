@@ -15,6 +15,8 @@ mod comes_and_goes;
 mod cost;
 #[path = "handover/estate.rs"]
 mod estate;
+#[path = "cluster/first_reads.rs"]
+mod first_reads;
 #[path = "cluster/guard.rs"]
 mod guard;
 #[path = "cluster/handover.rs"]

@@ -19,6 +19,7 @@ use super::sandbox::{base64, data, file, forms};
 
 /// A file whose change takes neither a drain nor a restart.
 const QUIET: &str = "/var/lib/kubelet/config.json";
+const WRONG: &str = "the API server does not accept the credentials as those of this node";
 const REMEDY: &str = "apply packaging/manifests/rbac.yaml to the cluster";
 
 async fn says(subject: &Subject, what: &str) {
@@ -48,9 +49,11 @@ async fn an_agent_with_another_nodes_credentials_is_kept_out_until_it_has_its_ow
     let config = with_file("rendered-impostor-1", QUIET, "1");
     let mut subject = Subject::installed("impostor", kubeconfig.clone(), Controller::new(admin), &config).await;
     subject.start();
-    says(&subject, "not allowed to annotate node impostor").await;
+    says(&subject, &format!("cannot annotate node impostor: {WRONG}")).await;
     says(&subject, "tried 2 times").await;
-    assert!(subject.log().contains(REMEDY), "{}", subject.log());
+    assert!(subject.log().contains("Fix: give the agent the kubelet's kubeconfig"), "{}", subject.log());
+    let status = subject.sandbox.ostler(&["status"]);
+    assert!(status.to_string().contains(&format!("Unknown: {WRONG}")), "{status}");
     let node = subject.controller.nodes().get("impostor").await.unwrap();
     assert_eq!([annotation(&node, "state"), annotation(&node, "currentConfig")], [None, None]);
     if guarded {
@@ -70,8 +73,8 @@ async fn an_agent_that_nobody_knows_says_what_to_do_and_waits() {
     let controller = Controller::new(server.admin().await);
     let mut subject = Subject::installed("nobodys", server.nobody(), controller, &config).await;
     subject.start();
+    says(&subject, &format!("cannot watch node nobodys: {WRONG}: ")).await;
     let kinds = [
-        "node nobodys",
         "MachineConfigNode nobodys",
         "MachineConfiguration cluster",
         "FeatureGate cluster",

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::input::Input;
 use super::keys;
 use super::proof::{HealthCheck, Proof};
 use super::reboot_policy::RebootPolicy;
@@ -32,6 +33,8 @@ pub struct Facts<'a> {
     pub abilities: Abilities,
     /// Whether the node's object was seen, or waited for in vain.
     pub heard: bool,
+    /// Objects of the cluster that decide an update and were not read yet.
+    pub unread: &'a [Input],
     /// Seconds since 1970.
     pub now: u64,
 }
@@ -149,6 +152,8 @@ pub enum Wait {
     },
     /// Somebody to help.
     Help,
+    /// Objects of the cluster that decide an update to be read for the first time.
+    Unread { inputs: Vec<Input> },
     /// Something that may pass.
     Chance {
         /// What.
@@ -390,6 +395,9 @@ fn update(facts: &Facts<'_>, desired: ConfigRef) -> Decision {
 
 fn evaluated(facts: &Facts<'_>, ready: impl FnOnce(&Update) -> Decision) -> Decision {
     match facts.outlook {
+        None if !facts.unread.is_empty() => {
+            going(Next::Wait(Wait::Unread { inputs: facts.unread.to_vec() }), Phase::Considering)
+        }
         None => going(Next::Plan, Phase::Considering),
         Some(Outlook::Refused(trouble)) => stuck(facts, Phase::Refused, trouble.clone()),
         Some(Outlook::Blocked(reason)) => {

@@ -6,6 +6,7 @@
 pub mod backoff;
 pub mod decide;
 pub mod duties;
+pub mod input;
 pub mod keys;
 pub mod notice;
 pub mod proof;
@@ -18,6 +19,7 @@ pub mod view;
 pub use backoff::Backoff;
 pub use decide::{Abilities, Decision, Facts, Next, Outlook, Target, Wait, decide, target};
 pub use duties::Duties;
+pub use input::Input;
 pub use notice::{EventKind, Notice, Weight};
 pub use proof::{HealthCheck, Proof};
 pub use publication::{Gates, IrreconcilableWrite, StatusChange, annotations, status};

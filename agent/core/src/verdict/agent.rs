@@ -73,6 +73,9 @@ pub struct AgentReport {
     pub retry_at: Option<u64>,
     /// That the source cannot be read.
     pub lost: Option<Lost>,
+    /// That the API server does not accept the credentials as those of this node, in its own words.
+    #[serde(default)]
+    pub denied: Option<String>,
     /// The drift that was found last.
     pub drift: Option<DriftSummary>,
     /// Why certificates of the cluster cannot be written.
@@ -123,7 +126,8 @@ impl AgentReport {
             Next::Wait(Wait::RollbackRelease { hold }) => {
                 [&mut hold.from, &mut hold.to].into_iter().chain(&mut hold.desired).collect()
             }
-            Next::Wait(Wait::Settled | Wait::Target | Wait::Turn | Wait::Rival(_) | Wait::Restart)
+            Next::Wait(Wait::Settled | Wait::Target | Wait::Unread { .. } | Wait::Turn | Wait::Rival(_))
+            | Next::Wait(Wait::Restart)
             | Next::Wait(Wait::RestartPermission { .. })
             | Next::Wait(Wait::Proof { .. } | Wait::Help)
             | Next::Recover
@@ -137,13 +141,16 @@ impl AgentReport {
             | Next::Confirm => Vec::new(),
         });
         texts.extend(self.lost.as_mut().map(|lost| &mut lost.reason));
+        texts.extend(&mut self.denied);
         texts.extend(self.drift.as_mut().into_iter().flat_map(|drift| [&mut drift.config, &mut drift.words]));
         texts.extend(&mut self.certificates);
         texts
     }
 
     fn reasons(&self, machine: &Status) -> Vec<Reason> {
-        let mut reasons: Vec<Reason> = self.lost.iter().map(|lost| self.unread(lost)).collect();
+        let denied = |reason: &String| Reason::CredentialsRefused { reason: reason.clone() };
+        let mut reasons: Vec<Reason> = self.denied.iter().map(denied).collect();
+        reasons.extend(self.lost.iter().map(|lost| self.unread(lost)));
         match &self.decision.trouble {
             Some(trouble) => reasons.push(self.attention(trouble, machine)),
             None => reasons.extend(self.activity(machine)),
@@ -229,6 +236,7 @@ impl AgentReport {
             Wait::Settled if self.decision.phase == Phase::Completing => Reason::Committing { config: current() },
             Wait::Settled => return None,
             Wait::Target => Reason::DesiredUnknown,
+            Wait::Unread { inputs } => Reason::Unread { config: self.desired_name(), inputs: inputs.clone() },
             // The transaction itself is the machine's to report.
             Wait::Turn if machine.open.is_some() => return None,
             Wait::Turn => Reason::OtherProcess,

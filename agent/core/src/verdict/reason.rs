@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigSource, State};
 use crate::node::duties::DriftSummary;
+use crate::node::input::Input;
 use crate::node::proof::HealthCheck;
 use crate::node::situation::TroubleKind;
 use crate::rival::{REMEDY, Rival};
@@ -128,6 +129,8 @@ pub enum Reason {
     },
     /// A person has rolled back, and the update is held.
     RollbackHold(RollbackHold),
+    /// Objects of the cluster that decide the update were not read yet.
+    Unread { config: String, inputs: Vec<Input> },
     /// Another process changes the machine.
     OtherProcess,
     /// Something that may pass is in the way of an update.
@@ -142,6 +145,11 @@ pub enum Reason {
     AgentStopped,
     /// The agent does not answer.
     AgentSilent { reason: String },
+    /// The API server does not accept the credentials as those of this node.
+    CredentialsRefused {
+        /// In its own words.
+        reason: String,
+    },
     /// The cluster cannot be reached.
     ClusterUnreachable {
         /// Since when, in seconds since 1970.
@@ -203,11 +211,13 @@ impl Reason {
             | Self::Uncordon { .. }
             | Self::Hold { .. }
             | Self::RollbackHold(_)
+            | Self::Unread { .. }
             | Self::OtherProcess
             | Self::Retry { .. }
             | Self::Adoption { .. } => State::Waiting,
             Self::AgentStopped
             | Self::AgentSilent { .. }
+            | Self::CredentialsRefused { .. }
             | Self::ClusterUnreachable { .. }
             | Self::DesiredUnknown
             | Self::Unobserved { .. }
@@ -282,6 +292,9 @@ impl Reason {
             Self::RollbackHold(hold) => {
                 format!("the hold on the update to {} to be released ({})", hold.from, hold.words())
             }
+            Self::Unread { config, inputs } => {
+                format!("{} to be read, on which the update to {config} depends", Input::list(inputs))
+            }
             Self::OtherProcess => "another process that changes the machine".to_owned(),
             Self::Retry { reason, at } => format!("the next try{}: {reason}", due(*at, now)),
             Self::Adoption { config } => format!("an agent to check {config}, which ostler did not apply"),
@@ -289,6 +302,9 @@ impl Reason {
                 "the agent is enabled but not running, so the desired configuration is not known".to_owned()
             }
             Self::AgentSilent { reason } => format!("the agent's state is not known: {reason}"),
+            Self::CredentialsRefused { reason } => {
+                format!("the API server does not accept the credentials as those of this node: {reason}")
+            }
             Self::ClusterUnreachable { since } => {
                 let span = now.map(|now| format!(" for {}", words::span(*since, now))).unwrap_or_default();
                 format!("the cluster cannot be reached{span}, so the desired configuration is not known")
@@ -316,6 +332,7 @@ impl Reason {
     }
 
     /// What a person can do, where it is not said already.
+    #[allow(clippy::too_many_lines, reason = "one arm per variant")]
     pub fn fix(&self) -> Option<&'static str> {
         Some(match self {
             Self::ConflictingAgent(_) => REMEDY,
@@ -342,6 +359,12 @@ impl Reason {
             Self::Hold { source, .. } => source.release(),
             Self::RollbackHold(_) => "run \"ostler rollback --release\", or set another desired configuration",
             Self::AgentStopped => "run \"systemctl status ostler\", then \"systemctl start ostler\"",
+            Self::Unread { .. } => {
+                "if this lasts, see \"journalctl -t ostler\"; packaging/manifests/rbac.yaml lets nodes read them"
+            }
+            Self::CredentialsRefused { .. } => {
+                "give the agent the kubelet's kubeconfig (--kubeconfig) and the name of its Node (--node-name)"
+            }
             Self::AgentSilent { .. } => "see \"journalctl -t ostler\"",
             Self::ClusterUnreachable { .. } => "see \"journalctl -t ostler\"",
             Self::NoConfiguration => "run \"ostler apply\", or start the agent",

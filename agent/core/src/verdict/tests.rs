@@ -23,6 +23,7 @@ fn at_rest(next: Next) -> AgentReport {
         decision: Decision { next, phase: Phase::Settled, trouble: None, drain: None },
         retry_at: None,
         lost: None,
+        denied: None,
         drift: None,
         certificates: None,
     }

@@ -53,6 +53,7 @@ pub fn report() -> AgentReport {
         decision: Decision { next, phase: Phase::Draining, trouble: None, drain: Some(request) },
         retry_at: None,
         lost: None,
+        denied: None,
         drift: None,
         certificates: None,
     }
@@ -225,6 +226,7 @@ fn texts_beyond_their_limits_are_cut_and_the_document_stays_below_its_own() {
             current: reference.clone(),
             desired: reference,
             lost: Some(Lost { since: 1, reason: long.clone() }),
+            denied: Some(long.clone()),
             certificates: Some(long.clone()),
             drift: Some(DriftSummary { config: long.clone(), count: 1, words: long.clone(), since: 1 }),
             decision: Decision {

@@ -14,7 +14,7 @@ use kube::Client;
 use kube::client::Body;
 use ostler_core::document;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tower::BoxError;
 
 use super::credentials::{Credentials, Made, Stamp};
@@ -31,6 +31,9 @@ const CHANGED_PAUSE: Duration = Duration::from_secs(1);
 const SUSPECT_PAUSE: Duration = Duration::from_secs(30);
 /// Shortest time between two readings while there is nothing to work with.
 const ABSENT_PAUSE: Duration = Duration::from_secs(2);
+
+/// Where Nodes are. Only this node's own is ever asked for.
+const NODES: &str = "/api/v1/nodes";
 
 /// Whom a server names that has not recognised anybody.
 const ANONYMOUS: &[u8] = b"system:anonymous";
@@ -76,8 +79,8 @@ impl Access {
     }
 
     /// A client of which every request comes this way.
-    pub fn client(self) -> Client {
-        let access = Arc::new(self);
+    pub fn client(self: &Arc<Self>) -> Client {
+        let access = Arc::clone(self);
         let service = tower::service_fn(move |request| {
             let access = Arc::clone(&access);
             async move { access.call(request).await }
@@ -87,10 +90,25 @@ impl Access {
 
     async fn call(&self, mut request: Request<Body>) -> Result<Response<Body>, BoxError> {
         request.headers_mut().insert(USER_AGENT, AGENT);
+        let own_node = request.uri().path().starts_with(NODES);
         let exchange = async { exchange(self.current().await?, request).await };
         let answer = timeout(REQUEST_LIMIT, exchange).await.unwrap_or_else(|_| Err(Silence.into()));
         self.note(&answer);
+        if own_node && answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::FORBIDDEN) {
+            // These may be the credentials of somebody else.
+            self.suspect.store(true, Ordering::Relaxed);
+        }
         answer
+    }
+
+    /// Waits until the files of the credentials are not those any more that the client was made of.
+    pub async fn replaced(&self) {
+        loop {
+            sleep(CHANGED_PAUSE).await;
+            if self.credentials.stamp() != self.held.lock().await.stamp {
+                return;
+            }
+        }
     }
 
     fn note(&self, answer: &Result<Response<Body>, BoxError>) {

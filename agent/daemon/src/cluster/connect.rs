@@ -17,6 +17,7 @@ use super::health::Health;
 #[derive(Clone)]
 pub struct Cluster {
     pub(super) client: Client,
+    pub(super) access: Arc<Access>,
     pub(super) node: String,
     pub(super) health: Arc<Health>,
     pub(super) answered: Answered,
@@ -52,8 +53,9 @@ impl Cluster {
     pub(super) async fn open(credentials: Box<dyn Credentials>, node: &str) -> (Self, Option<ClusterError>) {
         let health = Arc::new(Health::new());
         let (access, trouble) = Access::open(credentials, Arc::clone(&health)).await;
+        let access = Arc::new(access);
         let client = access.client();
         let events = Arc::new(Events::start(client.clone(), node));
-        (Self { client, node: node.to_owned(), health, answered: Answered::default(), events }, trouble)
+        (Self { client, access, node: node.to_owned(), health, answered: Answered::default(), events }, trouble)
     }
 }

@@ -39,6 +39,17 @@ pub enum ClusterError {
         /// The server's words.
         message: String,
     },
+    /// The node may not read or write its own Node: the credentials are those of somebody else.
+    #[error(
+        "cannot {what}: the API server does not accept the credentials as those of this node: {message}\n\
+         Fix: give the agent the kubelet's kubeconfig (--kubeconfig) and the name of its Node (--node-name)"
+    )]
+    NotThisNode {
+        /// What was asked for.
+        what: String,
+        /// The server's words.
+        message: String,
+    },
     /// The server does not know who we are.
     #[error("cannot {what}: the cluster does not accept the kubelet's credentials; see that the kubelet is healthy")]
     Unauthorized {
@@ -92,7 +103,8 @@ impl ClusterError {
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Conflict { .. } | Self::Unauthorized { .. } => true,
-            Self::Forbidden { .. } | Self::NotFound { .. } | Self::Invalid { .. } => false,
+            Self::Forbidden { .. } | Self::NotThisNode { .. } => false,
+            Self::NotFound { .. } | Self::Invalid { .. } => false,
             Self::Answer { .. } | Self::Credentials { .. } => false,
         }
     }
@@ -100,6 +112,22 @@ impl ClusterError {
     /// Whether the object, or its whole kind, is not there.
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
+    }
+
+    /// The same of a request for this node's own Node, which every kubelet may read and write.
+    #[must_use]
+    pub fn of_own_node(self) -> Self {
+        match self {
+            Self::Forbidden { what, message } => Self::NotThisNode { what, message },
+            other @ (Self::Unreachable { .. }
+            | Self::Conflict { .. }
+            | Self::NotThisNode { .. }
+            | Self::Unauthorized { .. }
+            | Self::NotFound { .. }
+            | Self::Invalid { .. }
+            | Self::Answer { .. }
+            | Self::Credentials { .. }) => other,
+        }
     }
 
     /// Says what a failure of the client means; `what` reads after "cannot".

@@ -93,7 +93,8 @@ impl Cluster {
         let patch = Patch::Merge(json!({"metadata": {"annotations": changes}}));
         let what = format!("annotate node {}", self.node);
         let parameters = PatchParams::default();
-        let node = persist(&what, || nodes.patch(&self.node, &parameters, &patch)).await?;
+        let answer = persist(&what, || nodes.patch(&self.node, &parameters, &patch)).await;
+        let node = answer.map_err(ClusterError::of_own_node)?;
         remember(&self.answered.node, node.resource_version());
         Ok(view(&node))
     }

@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::access::Access;
 use super::connect::Cluster;
 use super::error::ClusterError;
 use super::gates;
@@ -40,7 +41,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often in a row a kind has to be missing, or refused, before that is taken for true.
 const BELIEVED: u32 = 4;
-/// For what only an administrator can change.
+/// Longest pause for what only an administrator can change.
 const RARE_PAUSE: Duration = Duration::from_secs(300);
 
 /// Something that happened.
@@ -60,6 +61,8 @@ pub enum Change {
     PinnedSets(Arc<Vec<PinnedImageSet>>),
     /// What a hosted cluster mounts for its node was replaced.
     Mounted,
+    /// The API server does not accept the credentials as those of this node, in its own words.
+    Denied(String),
     /// The cluster cannot be reached any more, and why.
     Lost(String),
     /// The cluster can be reached again.
@@ -95,11 +98,17 @@ impl Cluster {
 
     fn own_node(&self) -> BoxStream<'static, Change> {
         let node = Api::<NodeObject>::all_with(self.client.clone(), &ApiResource::erase::<Node>(&()));
-        Watch::new(node, "node", &self.node, node_change).after(&self.answered.node).stream()
+        let own = Own { access: Arc::clone(&self.access), denied: Change::Denied };
+        let watch = Watch::new(node, "node", &self.node, node_change).after(&self.answered.node);
+        Watch { own: Some(own), ..watch }.stream()
     }
 }
 
-fn reachability(state: Receiver<Option<String>>) -> BoxStream<'static, Change> {
+fn reachability(mut state: Receiver<Option<String>>) -> BoxStream<'static, Change> {
+    // A loss that goes on is said again by watches that begin anew, so that its end is said too.
+    if state.borrow().is_some() {
+        state.mark_changed();
+    }
     let next = |(mut state, mut was_lost): (Receiver<Option<String>>, bool)| async move {
         // Losses that were over before anybody asked are not told.
         loop {
@@ -154,6 +163,7 @@ pub(super) struct Watch<K, C = Change> {
     selector: String,
     change: fn(Option<K>) -> C,
     answered: Option<Arc<AtomicU64>>,
+    own: Option<Own<C>>,
     step: Step<K>,
     said: Option<C>,
     /// The newest version that was heard of.
@@ -163,6 +173,12 @@ pub(super) struct Watch<K, C = Change> {
     refusals: u32,
     pause: Duration,
     since: Instant,
+}
+
+/// The node's own object, which every kubelet may read: whoever may not has the credentials of somebody else.
+struct Own<C> {
+    access: Arc<Access>,
+    denied: fn(String) -> C,
 }
 
 enum Step<K> {
@@ -188,6 +204,7 @@ where
             selector: format!("metadata.name={name}"),
             change,
             answered: None,
+            own: None,
             step: Step::List,
             said: None,
             reached: 0,
@@ -228,7 +245,11 @@ where
     }
 
     async fn rest(&mut self) {
-        sleep(std::mem::take(&mut self.pause)).await;
+        let pause = sleep(std::mem::take(&mut self.pause));
+        match self.own.as_ref().filter(|_| self.refusals > 0) {
+            Some(own) => tokio::select! { () = pause => {} () = own.access.replaced() => {} },
+            None => pause.await,
+        }
         self.since = Instant::now();
     }
 
@@ -320,19 +341,26 @@ where
         if error.is_not_found() {
             return self.absent();
         }
-        self.pause = if error.is_transient() { self.back_off() } else { self.refused(&error) };
-        None
+        if error.is_transient() {
+            self.pause = self.back_off();
+            return None;
+        }
+        self.refused(error)
     }
 
-    /// What was permitted before is believed refused only when that is heard repeatedly: a server that starts refuses
-    /// nodes for as long as it has not read what they may do. Told once; what passes is told by the client as a whole.
-    fn refused(&mut self, error: &ClusterError) -> Duration {
+    /// A refusal is no answer, and is believed only when it is repeated: a server that starts refuses nodes for as long as
+    /// it has not read what they may do. Logged once; what passes is told by the client as a whole.
+    fn refused(&mut self, error: ClusterError) -> Option<C> {
         self.refusals = self.refusals.saturating_add(1);
-        let believed = if self.said.is_some() { BELIEVED } else { 1 };
-        if self.refusals == believed {
-            tracing::warn!("{error}");
+        let longest = if self.own.is_some() { LONGEST_PAUSE } else { RARE_PAUSE };
+        self.pause = pause::after(self.failures, FIRST_PAUSE, longest);
+        if self.refusals != BELIEVED {
+            return None;
         }
-        if self.refusals < believed { self.back_off() } else { pause::spread(RARE_PAUSE) }
+        let error = if self.own.is_some() { error.of_own_node() } else { error };
+        tracing::warn!("{error}");
+        let ClusterError::NotThisNode { message, .. } = error else { return None };
+        self.own.as_ref().map(|own| (own.denied)(message))
     }
 
     /// A whole kind that was there before is believed gone only when that is heard repeatedly: a server that starts, or

@@ -55,8 +55,7 @@ impl Worker {
                     self.teller.progress(step.as_ref());
                 }
                 change = self.outside.change() => {
-                    self.teller.heard(&change);
-                    self.pending = self.known.take(change).or(self.pending.take());
+                    self.pending = self.take(change).or(self.pending.take());
                 }
                 word = self.duties.word() => {
                     self.pending = self.hear(word).or(self.pending.take());

@@ -1,10 +1,11 @@
 //! What was last heard from outside: the node's object, its status object, the settings, and whether the cluster answers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ostler_core::api::{ControllerConfig, MachineConfigNode, MachineConfiguration, PinnedImageSet};
 use ostler_core::node::publication::Gates;
-use ostler_core::node::{ConfigRef, DrainView, Duties, NodeView};
+use ostler_core::node::{ConfigRef, DrainView, Duties, Input, NodeView};
 use ostler_core::protocol::Rules;
 
 use crate::cluster::Change;
@@ -32,6 +33,10 @@ pub struct Known {
     pub duties: Duties,
     /// How often what a hosted cluster mounts was replaced.
     pub mounted: u64,
+    /// Objects that decide an update and were not read yet: an absence is read as well, a refusal is not.
+    pub unread: BTreeSet<Input>,
+    /// That the API server does not accept the credentials as those of this node, in its own words.
+    pub denied: Option<String>,
     /// Whether the cluster answers.
     pub reachable: bool,
     /// Whether it was tried in vain.
@@ -52,6 +57,11 @@ pub struct Grounds {
 }
 
 impl Known {
+    /// What is known of a cluster before it has answered.
+    pub fn of_cluster() -> Self {
+        Self { unread: BTreeSet::from(Input::ALL), ..Self::default() }
+    }
+
     /// What a decision would rest on now.
     pub fn grounds(&self) -> Grounds {
         let node = self.node.as_ref();
@@ -76,17 +86,25 @@ impl Known {
                 self.object = object;
                 news.then(|| "the MachineConfigNode changed".to_owned())
             }
-            Change::Settings(settings) => self.take_settings(settings.as_deref()),
+            Change::Settings(settings) => {
+                let first = self.read(Input::MachineConfiguration);
+                self.take_settings(settings.as_deref()).or(first)
+            }
             Change::Gates(gates) => {
+                let first = self.read(Input::FeatureGate);
                 let news = self.gates != gates;
                 self.gates = gates;
                 self.rules = self.rules_in_force();
-                news.then(|| "the feature gates changed".to_owned())
+                news.then(|| "the feature gates changed".to_owned()).or(first)
             }
-            // These are for the duties, which look at them by themselves.
+            // Its contents are for the duties, which look at them by themselves.
             Change::ControllerConfig(config) => {
                 self.controller_config = config;
-                None
+                self.read(Input::ControllerConfig)
+            }
+            Change::Denied(reason) => {
+                self.denied = Some(reason);
+                Some("the API server does not accept the credentials as those of this node".to_owned())
             }
             Change::PinnedSets(sets) => {
                 self.pinned_sets = Some(sets);
@@ -110,11 +128,16 @@ impl Known {
         }
     }
 
+    fn read(&mut self, input: Input) -> Option<String> {
+        self.unread.remove(&input).then(|| format!("the {} was read", input.kind()))
+    }
+
     fn take_node(&mut self, node: Option<NodeView>) -> Option<String> {
         self.reachable = true;
         self.reached = true;
+        let accepted = self.denied.take().map(|_| "the API server accepts the credentials".to_owned());
         if self.node == node {
-            return None;
+            return accepted;
         }
         let reason = match (&self.node, &node) {
             (_, None) => "the Node is gone",

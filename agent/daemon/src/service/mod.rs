@@ -227,7 +227,7 @@ async fn outside(
     }
     let Some(directory) = &options.standalone else {
         let client = cluster(options, node, root, teller).await?;
-        return Ok((Outside::cluster(client), Known::default()));
+        return Ok((Outside::cluster(client), Known::of_cluster()));
     };
     let file = StatusFile::below(below);
     let known = Known { object: file.load(), reachable: true, ..Known::default() };

@@ -125,6 +125,15 @@ impl Outside {
         }
     }
 
+    /// Lists and watches everything anew, without the pauses that failures have led to.
+    pub fn watch_again(&mut self) {
+        match self {
+            Self::Cluster { client, changes } => *changes = Box::pin(client.changes()),
+            Self::Hosted { client, changes, .. } => *changes = Box::pin(client.node_changes()),
+            Self::FirstBoot(_) | Self::Standalone { .. } => {}
+        }
+    }
+
     /// The next change; may be given up and taken up again.
     pub async fn change(&mut self) -> Change {
         match self {

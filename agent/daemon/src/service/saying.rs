@@ -10,6 +10,7 @@ use ostler_core::verdict::{AgentReport, Verdict};
 
 use super::teller::Seen;
 use super::worker::{RETRY, Worker};
+use crate::cluster::ClusterError;
 
 impl Worker {
     /// What the verdict rests on now.
@@ -22,6 +23,7 @@ impl Worker {
             decision: decision.clone(),
             retry_at: None,
             lost: self.teller.lost(),
+            denied: self.known.denied.clone(),
             drift: duties.drift.clone(),
             certificates: duties.certificates.refused.clone(),
         };
@@ -96,11 +98,17 @@ impl Worker {
         match self.outside.publish(&situation, &self.known, self.clock.time()).await {
             Ok(published) => {
                 self.unpublished = 0;
+                if published.node.is_some() {
+                    self.known.denied = None;
+                }
                 self.known.node = published.node.or(self.known.node.take());
                 self.known.object = published.object.or(self.known.object.take());
             }
             Err(error) => {
                 self.unpublished = self.unpublished.saturating_add(1);
+                if let Some(ClusterError::NotThisNode { message, .. }) = error.downcast_ref() {
+                    self.known.denied = Some(message.clone());
+                }
                 let wait = RETRY.wait(self.unpublished, self.clock.chance());
                 self.teller.tell(&Notice::Retrying {
                     reason: format!("what the node is doing could not be published: {error:#}"),

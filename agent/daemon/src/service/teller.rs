@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostler_core::node::transition::{Stand, transitions};
-use ostler_core::node::{ConfigRef, Decision, Next, Notice, Situation, Wait};
+use ostler_core::node::{ConfigRef, Decision, Input, Next, Notice, Situation, Wait};
 use ostler_core::os::state::OsState;
 use ostler_core::protocol::Rules;
 use ostler_core::rollback::RELEASE;
@@ -325,6 +325,7 @@ fn awaited(wait: &Wait) -> String {
     match wait {
         Wait::Settled => "another configuration to be desired".to_owned(),
         Wait::Target => "a configuration to be desired".to_owned(),
+        Wait::Unread { inputs } => format!("{} to be read", Input::list(inputs)),
         Wait::Turn => "another process that is at work on the machine".to_owned(),
         Wait::Rival(rival) => format!("process {} to end: {}", rival.pid, rival.what()),
         Wait::Release { .. } => "the hold to be released".to_owned(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use ostler_core::hosted;
 use ostler_core::node::{
-    Abilities, Backoff, Decision, Facts, Next, Notice, Phase, Proof, RebootPolicy, TroubleKind, Wait, decide,
+    Abilities, Backoff, Decision, Facts, Input, Next, Notice, Phase, Proof, RebootPolicy, TroubleKind, Wait, decide,
 };
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::rival::Rival;
@@ -27,6 +27,7 @@ use super::root_half::RootHalf;
 use super::signals::Signals;
 use super::stopwatch::Stopwatch;
 use super::teller::Teller;
+use crate::cluster::Change;
 use crate::duty::Duties;
 
 /// How soon what failed is tried again.
@@ -177,7 +178,9 @@ impl Worker {
         if first_boot {
             return self.end_first_boot(decision).await;
         }
-        after_once(decision).filter(|_| self.manner.once)
+        // A cluster that has not answered yet may desire something.
+        let answered = self.known.node.is_some() || !self.outside.drains();
+        after_once(decision).filter(|_| self.manner.once && answered)
     }
 
     /// Waits until there is a reason to turn; none when the agent is to end.
@@ -193,11 +196,13 @@ impl Worker {
                 biased;
                 signal = self.signals.next() => match signal {
                     super::signals::Signal::End => return None,
-                    super::signals::Signal::Look => return Some("somebody asked to look again".to_owned()),
+                    super::signals::Signal::Look => {
+                        self.outside.watch_again();
+                        return Some("somebody asked to look again".to_owned());
+                    }
                 },
                 change = self.outside.change() => {
-                    self.teller.heard(&change);
-                    if let Some(reason) = self.known.take(change) {
+                    if let Some(reason) = self.take(change) {
                         self.take_waiting().await;
                         return Some(reason);
                     }
@@ -216,12 +221,22 @@ impl Worker {
         }
     }
 
+    /// Takes in a change; whether it is a reason to turn. Credentials that are accepted end the pauses of all watches.
+    pub(super) fn take(&mut self, change: Change) -> Option<String> {
+        self.teller.heard(&change);
+        let denied = self.known.denied.is_some();
+        let reason = self.known.take(change);
+        if denied && self.known.denied.is_none() {
+            self.outside.watch_again();
+        }
+        reason
+    }
+
     /// Several changes often come together; one turn does for all of them. Where they never end, it does for some.
     async fn take_waiting(&mut self) {
         let all = async {
             while let Ok(change) = tokio::time::timeout(LULL, self.outside.change()).await {
-                self.teller.heard(&change);
-                let _ = self.known.take(change);
+                let _ = self.take(change);
             }
         };
         let _ = tokio::time::timeout(LONGEST_GATHERING, all).await;
@@ -308,6 +323,7 @@ impl Worker {
         let proof = self.proof().await;
         let subject = self.subject();
         self.look = self.look.take().filter(|look| look.holds(subject.as_ref(), self.known.mounted));
+        let unread: Vec<Input> = self.known.unread.iter().copied().collect();
         decide(&Facts {
             node: &node,
             machine: &self.machine,
@@ -316,6 +332,7 @@ impl Worker {
             proof: &proof,
             abilities: Abilities { drains: self.outside.drains(), restarts: self.manner.restarts },
             heard,
+            unread: &unread,
             now: self.clock.seconds(),
         })
     }

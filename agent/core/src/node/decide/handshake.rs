@@ -120,6 +120,7 @@ impl World {
             proof: &Proof::default(),
             abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
+            unread: &[],
             now: 0,
         });
         for (key, value) in annotations(&situation(self.config, desired, &decision), &node) {
@@ -216,6 +217,7 @@ fn situation(config: &str, desired: ConfigRef, decision: &Decision) -> Situation
         decision: decision.clone(),
         retry_at: None,
         lost: None,
+        denied: None,
         drift: None,
         certificates: None,
     };

@@ -28,6 +28,7 @@ struct Case {
     abilities: Abilities,
     heard: bool,
     staged: bool,
+    unread: Vec<Input>,
 }
 
 impl Case {
@@ -43,6 +44,7 @@ impl Case {
             abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
             staged: true,
+            unread: Vec::new(),
         }
     }
 
@@ -86,7 +88,17 @@ impl Case {
     fn decided(&self) -> Decision {
         let (outlook, abilities, heard) = (self.outlook.as_ref(), self.abilities, self.heard);
         let Self { node, machine, proof, .. } = self;
-        decide(&Facts { node, machine, outlook, staged: self.staged, proof, abilities, heard, now: NOW })
+        decide(&Facts {
+            node,
+            machine,
+            outlook,
+            staged: self.staged,
+            proof,
+            abilities,
+            heard,
+            unread: &self.unread,
+            now: NOW,
+        })
     }
 
     /// The decision in a line: next, phase, drain request, trouble.
@@ -524,4 +536,16 @@ fn a_machine_that_hears_of_nobody_ends_what_was_begun_and_goes_back_by_itself() 
         (alone(false, waiting), "Wait(Target) Restarting"),
         (alone(true, waiting), "Reboot { late: None } Restarting"),
     ]);
+}
+
+#[test]
+fn no_update_is_evaluated_before_everything_that_decides_it_was_read() {
+    let unread = |case: Case| Case { unread: vec![Input::MachineConfiguration, Input::FeatureGate], ..case };
+    let waits = Next::Wait(Wait::Unread { inputs: vec![Input::MachineConfiguration, Input::FeatureGate] });
+    let decided = unread(Case::to("b")).decided();
+    assert_eq!((decided.next, decided.phase, decided.drain), (waits, Phase::Considering, None));
+    assert_eq!(Case::to("b").decided().next, Next::Plan);
+    // Neither a node at rest nor a transaction that was begun waits for it.
+    assert_eq!(unread(Case::to("a")).decided().next, Next::Wait(Wait::Settled));
+    assert_eq!(unread(Case::to("b").machine(|machine| machine.busy = true)).decided().next, Next::Wait(Wait::Turn));
 }

@@ -1,12 +1,13 @@
 use std::sync::Mutex as StdMutex;
 use std::sync::atomic::AtomicUsize;
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::*;
-use crate::cluster::Cluster;
-use crate::cluster::double::{Double, Reply};
+use crate::cluster::double::{Double, Reply, node};
+use crate::cluster::{Change, Cluster};
 
 /// Credentials that change when the test says so, and count how often they are read.
 #[derive(Clone)]
@@ -124,4 +125,29 @@ async fn nobody_is_waited_for_longer_than_the_limit() {
     let start = Instant::now();
     let error = cluster.machine_config("a").await.unwrap_err();
     assert!(matches!(error, ClusterError::Unreachable { .. }) && start.elapsed() <= REQUEST_LIMIT * 2, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_of_somebody_else_are_named_and_replaced_ones_are_taken_at_once() {
+    let file = Arc::new(StdMutex::new(0));
+    let own = Arc::clone(&file);
+    let double = Double::new(move |asked| match asked.line.contains("watch=true") {
+        true => Reply::Silence,
+        false if *own.lock().unwrap() == 0 => Reply::failure(403),
+        false => Reply::Json(
+            200,
+            json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
+            "items": [node(1, &json!({}))]}),
+        ),
+    });
+    let credentials = Rotating { client: double.client(), file, read: Arc::default(), renewal: None };
+    let (cluster, _) = Cluster::open(Box::new(credentials.clone()), "worker-0").await;
+    let mut changes = Box::pin(cluster.node_changes());
+    assert_eq!(changes.next().await, Some(Change::Denied("words".to_owned())));
+    let long_refused = tokio::time::timeout(Duration::from_secs(300), changes.next()).await;
+    assert!(long_refused.is_err(), "a refusal is said once: {long_refused:?}");
+    *credentials.file.lock().unwrap() = 1;
+    let start = Instant::now();
+    assert!(matches!(changes.next().await, Some(Change::Node(Some(_)))));
+    assert!(start.elapsed() <= CHANGED_PAUSE * 2, "{:?}", start.elapsed());
 }

@@ -296,3 +296,13 @@ async fn what_was_permitted_is_asked_for_again_soon_when_it_is_refused_for_a_mom
     assert_eq!(next(&mut changes).await, "b");
     assert!(start.elapsed() < RARE_PAUSE / 2, "{:?}", start.elapsed());
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_at_first_is_asked_for_again_within_seconds() {
+    let refused = (0..3).map(|_| Reply::failure(403));
+    let double = Script::new(refused.chain([list(20, &[node(19, &desired("a"))])])).double();
+    let mut changes = double.cluster().await.changes();
+    let start = Instant::now();
+    assert_eq!(next(&mut changes).await, "a");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}

@@ -2,6 +2,7 @@
 
 use nix::sys::signal::{Signal as Kind, raise};
 use ostler_core::node::duties::{Course, Pinned};
+use ostler_core::node::{Gates, NodeView, keys};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
@@ -11,7 +12,6 @@ use super::super::blank_account;
 use super::super::root_half::tests::{Question, double};
 use super::*;
 use crate::account::Account;
-use crate::cluster::Change;
 use crate::cluster::double::{self, Double};
 use crate::duty::{State, Word};
 use crate::telling::manager::Manager;
@@ -25,6 +25,7 @@ struct Surroundings {
     changes: UnboundedSender<Change>,
     words: UnboundedSender<Word>,
     account: watch::Receiver<Account>,
+    cluster: Double,
 }
 
 impl Surroundings {
@@ -34,6 +35,10 @@ impl Surroundings {
         let question = question.expect("the agent did not turn").unwrap();
         assert_eq!(question.request, Request::Status);
         question
+    }
+
+    fn hear(&self, change: Change) {
+        self.changes.send(change).unwrap();
     }
 
     async fn turned(&mut self, reason: &str) {
@@ -47,7 +52,8 @@ impl Surroundings {
 async fn agent() -> (Worker, Surroundings) {
     let (changes, heard) = unbounded_channel();
     let heard = futures_util::stream::unfold(heard, |mut heard| async { Some((heard.recv().await?, heard)) });
-    let client = Double::new(|_| double::Reply::Refused).cluster().await;
+    let cluster = Double::new(|_| double::Reply::Refused);
+    let client = cluster.cluster().await;
     let (root, questions) = double();
     let (account, told) = watch::channel(blank_account("worker-0"));
     let (words, mut said) = unbounded_channel();
@@ -62,12 +68,12 @@ async fn agent() -> (Worker, Surroundings) {
         root,
         teller: Teller::new("worker-0", Manager::default(), std::sync::Arc::default(), account),
         signals: Signals::listen().unwrap(),
-        known: Known::default(),
+        known: Known::of_cluster(),
         health: Health { kubelet: None, systemd: false },
         duties,
         manner: Manner { once: false, restarts: None, prove_within: PATIENCE, stages_first: true },
     });
-    (worker, Surroundings { questions, changes, words, account: told })
+    (worker, Surroundings { questions, changes, words, account: told, cluster })
 }
 
 /// Long enough for every task of this thread to take in what it was sent.
@@ -116,6 +122,8 @@ async fn a_signal_in_the_middle_of_a_turn_is_obeyed_after_it() {
     };
     let (ending, ()) = tokio::join!(worker.work(), script);
     assert_eq!(ending, Ending::Told);
+    let listed = around.cluster.lines().iter().any(|line| line.starts_with("GET /api/v1/nodes?"));
+    assert!(listed, "every watch begins anew");
     assert!(unheard.told_to_end(), "a signal that nobody has waited for yet counts");
 }
 
@@ -150,5 +158,52 @@ async fn what_is_heard_while_a_request_fails_is_no_less_a_reason_to_turn() {
             _ = worker.work() => panic!("the agent ended"),
             () = script => {}
         }
+    }
+}
+
+fn wanting(config: &str) -> Change {
+    let annotations = std::collections::BTreeMap::from([(keys::DESIRED_CONFIG.to_owned(), config.to_owned())]);
+    Change::Node(Some(Box::new(NodeView::new("worker-0", "u-0", false, &annotations))))
+}
+
+/// Answers every question for the machine's state, until another one is put.
+async fn answered(around: &mut Surroundings) -> Request {
+    loop {
+        let question = tokio::time::timeout(PATIENCE, around.questions.recv()).await;
+        let question = question.expect("the agent asked nothing").unwrap();
+        if question.request != Request::Status {
+            return question.request;
+        }
+        question
+            .answer
+            .send(Reply::Status(Box::new(Status { config: Some("a".into()), ..Status::default() })))
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_update_waits_for_the_first_read_of_everything_that_decides_it() {
+    let _alone = SIGNALS.lock().await;
+    let (worker, mut around) = agent().await;
+    let script = async {
+        around.hear(wanting("b"));
+        for (change, next) in [
+            (Change::Back, "wait for MachineConfiguration, FeatureGate, ControllerConfig to be read"),
+            (Change::Settings(None), "wait for FeatureGate, ControllerConfig to be read"),
+            (Change::ControllerConfig(None), "wait for FeatureGate to be read"),
+        ] {
+            around.hear(change);
+            let mut account = around.account.clone();
+            tokio::select! {
+                request = answered(&mut around) => panic!("{request:?}"),
+                told = account.wait_for(|account| account.next == next) => drop(told.unwrap()),
+            }
+        }
+        around.hear(Change::Gates(Gates::default()));
+        assert_eq!(answered(&mut around).await, Request::Observe);
+    };
+    tokio::select! {
+        _ = worker.work() => panic!("the agent ended"),
+        () = script => {}
     }
 }

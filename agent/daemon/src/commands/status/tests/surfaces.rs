@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ostler_core::api::Time;
 use ostler_core::node::duties::DriftSummary;
 use ostler_core::node::{
-    ConfigRef, Decision, Duties, Gates, HealthCheck, Irreconcilable, Next, NodeView, Phase, Situation, Trouble,
+    ConfigRef, Decision, Duties, Gates, HealthCheck, Input, Irreconcilable, Next, NodeView, Phase, Situation, Trouble,
     TroubleKind, Wait, annotations, keys,
 };
 use ostler_core::os::behind::Behind;
@@ -252,6 +252,11 @@ fn waiting_for() -> Vec<Row> {
         ),
         row(
             settled(),
+            wait(Wait::Unread { inputs: vec![Input::MachineConfiguration, Input::FeatureGate] }, Phase::Considering),
+            "Waiting for MachineConfiguration, FeatureGate to be read, on which the update to rendered-worker-2 depends.",
+        ),
+        row(
+            settled(),
             held(ConfigSource::Cluster, ""),
             "Waiting for the hold on the update to rendered-worker-2 to be released.",
         ),
@@ -300,6 +305,10 @@ fn unknown() -> Vec<Row> {
         ),
         row(Beside::Silent, "Unknown: the agent's state is not known: the daemon did not answer: timed out."),
         row(Beside::Starting, "Unknown: the desired configuration is not known yet."),
+        row(
+            running(AgentReport { denied: Some(why()), ..up_to_date() }),
+            "Unknown: the API server does not accept the credentials as those of this node: why.",
+        ),
         Row {
             status_text: Some("Unknown: the cluster cannot be reached, so the desired configuration is not known."),
             ..row(
@@ -376,9 +385,11 @@ const fn number(reason: &Reason) -> usize {
         Reason::ServicesFailed { .. } => 37,
         Reason::Abandoned { .. } => 38,
         Reason::Staging { .. } => 39,
+        Reason::Unread { .. } => 40,
+        Reason::CredentialsRefused { .. } => 41,
     }
 }
-const REASONS: usize = 40;
+const REASONS: usize = 42;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {
