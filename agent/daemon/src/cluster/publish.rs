@@ -99,54 +99,39 @@ impl Cluster {
         Ok(view(&node))
     }
 
-    /// Makes `status` all that `manager` says in the status of the node's report; what others say stays.
-    pub async fn apply_status(&self, manager: &str, status: &Value) -> Result<MachineConfigNode, ClusterError> {
-        let body = Self::body(json!({"name": self.node}), status);
-        self.patch_status(&PatchParams::apply(manager).force(), &Patch::Apply(body)).await
-    }
-
-    /// The same, if nobody has written to the report since `read`: a conflict otherwise, which is for the caller to solve.
-    pub async fn apply_status_to(
+    /// Makes `status` all that `manager` says in the status of the node's report; what others say stays. A conflict if
+    /// anybody has written to the report since `read`, which is for the caller to solve; so are the writes below.
+    pub async fn apply_status(
         &self,
         read: &MachineConfigNode,
         manager: &str,
         status: &Value,
     ) -> Result<MachineConfigNode, ClusterError> {
-        let metadata = json!({"name": self.node, "resourceVersion": read.metadata.resource_version});
-        let body = Self::body(metadata, status);
-        let reports = Api::<MachineConfigNode>::all(self.client.clone());
-        let parameters = PatchParams::apply(manager).force();
-        let answer = reports.patch_status(&self.node, &parameters, &Patch::Apply(body)).await;
-        let what = format!("report the status of MachineConfigNode {}", self.node);
-        let report = answer.map_err(|error| ClusterError::new(&what, error))?;
-        remember(&self.answered.machine_config_node, report.resource_version());
-        Ok(slim(report))
-    }
-
-    fn body(metadata: Value, status: &Value) -> Value {
-        json!({
+        let body = json!({
             "apiVersion": MachineConfigNode::api_version(&()),
             "kind": MachineConfigNode::kind(&()),
-            "metadata": metadata,
+            "metadata": {"name": self.node, "resourceVersion": read.metadata.resource_version},
             "status": status,
-        })
+        });
+        self.patch_status(&PatchParams::apply(manager).force(), &Patch::Apply(body)).await
     }
 
     /// Removes the list of what only a new installation could bring, whoever wrote it.
-    pub async fn clear_irreconcilable(&self) -> Result<MachineConfigNode, ClusterError> {
-        let patch = Patch::Merge(json!({"status": {"irreconcilableChanges": null}}));
+    pub async fn clear_irreconcilable(&self, read: &MachineConfigNode) -> Result<MachineConfigNode, ClusterError> {
+        let patch = merge(read, json!({"irreconcilableChanges": null}));
         self.patch_status(&PatchParams::default(), &patch).await
     }
 
     /// Makes these all pinned image sets that the report speaks of, whoever wrote what was there.
     pub async fn replace_pinned_sets(
         &self,
+        read: &MachineConfigNode,
         manager: &str,
         sets: &[PinnedImageSetProgress],
     ) -> Result<MachineConfigNode, ClusterError> {
         let sets = if sets.is_empty() { Value::Null } else { json!(sets) };
         let parameters = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-        self.patch_status(&parameters, &Patch::Merge(json!({"status": {"pinnedImageSets": sets}}))).await
+        self.patch_status(&parameters, &merge(read, json!({"pinnedImageSets": sets}))).await
     }
 
     async fn patch_status(
@@ -156,7 +141,8 @@ impl Cluster {
     ) -> Result<MachineConfigNode, ClusterError> {
         let reports = Api::<MachineConfigNode>::all(self.client.clone());
         let what = format!("report the status of MachineConfigNode {}", self.node);
-        let report = persist(&what, || reports.patch_status(&self.node, parameters, patch)).await?;
+        let answer = reports.patch_status(&self.node, parameters, patch).await;
+        let report = answer.map_err(|error| ClusterError::new(&what, error))?;
         remember(&self.answered.machine_config_node, report.resource_version());
         Ok(slim(report))
     }
@@ -210,6 +196,11 @@ fn new_report(view: &NodeView, desired: &str) -> MachineConfigNode {
     report
 }
 
+/// A change of the status as it was read.
+fn merge(read: &MachineConfigNode, status: Value) -> Patch<Value> {
+    Patch::Merge(json!({"metadata": {"resourceVersion": read.metadata.resource_version}, "status": status}))
+}
+
 fn slim(mut report: MachineConfigNode) -> MachineConfigNode {
     report.metadata.managed_fields = None;
     report
@@ -220,7 +211,7 @@ fn remember(answered: &AtomicU64, version: Option<String>) {
     answered.store(version, Ordering::Relaxed);
 }
 
-/// Sends the same again after a collision: neither a merge patch nor a forced apply rests on what was read before.
+/// Sends the same again after a collision: annotations do not rest on what was read before.
 async fn persist<T, F>(what: &str, mut send: impl FnMut() -> F) -> Result<T, ClusterError>
 where
     F: Future<Output = kube::Result<T>>,

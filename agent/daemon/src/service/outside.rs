@@ -10,7 +10,7 @@ use ostler_core::api::{MachineConfigNode, Time};
 use ostler_core::machine_config::{set_built_image, set_hosted_hash};
 use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::{self, IrreconcilableWrite, StatusChange};
-use ostler_core::node::{ConfigRef, NodeView, Notice, Situation};
+use ostler_core::node::{ConfigRef, Input, NodeView, Notice, Situation};
 use ostler_core::protocol::Sealed;
 use ostler_core::verdict::ConfigSource;
 use serde_json::json;
@@ -19,7 +19,7 @@ use super::first_boot::Installation;
 use super::known::Known;
 use super::mounted::Mounted;
 use super::outlook::causes;
-use super::standalone::Directory;
+use super::standalone::{self, Directory};
 use super::status_file::StatusFile;
 use crate::cluster::{Change, Cluster, ClusterError};
 
@@ -215,9 +215,11 @@ impl Outside {
                 Ok(published)
             }
             Self::Standalone { directory, file } => {
-                let change = publication::status(situation, known.object.as_ref(), known.gates, &now);
+                let object = known.object.clone();
+                let object = object.unwrap_or_else(|| standalone::object(&situation.node, desired(situation)));
+                let change = publication::status(situation, &object, known.gates, &now);
                 if !change.is_empty() {
-                    published.object = Some(file.publish(known.object.clone(), &change, situation)?);
+                    published.object = Some(file.publish(object, &change, desired(situation))?);
                 }
                 if !annotations.is_empty() {
                     published.node = Some(directory.annotate(&annotations)?);
@@ -257,24 +259,27 @@ async fn report(
     known: &Known,
     now: &Time,
 ) -> Result<Option<MachineConfigNode>, ClusterError> {
-    let mut object = known.object.clone();
+    if known.unread.contains(&Input::FeatureGate) {
+        // The gates decide which conditions there are.
+        return Ok(None);
+    }
+    let mut object = match (&known.object, &known.node) {
+        (Some(object), _) => object.clone(),
+        (None, Some(node)) => client.ensure_machine_config_node(node, desired(situation)).await?,
+        (None, None) => return Ok(None),
+    };
     for attempt in 1.. {
-        let change = publication::status(situation, object.as_ref(), known.gates, now);
+        let change = publication::status(situation, &object, known.gates, now);
         if change.is_empty() {
-            return Ok(object);
+            break;
         }
-        let read = match (object.take(), &known.node) {
-            (Some(read), _) => read,
-            (None, Some(node)) => client.ensure_machine_config_node(node, desired(situation)).await?,
-            (None, None) => return Ok(None),
-        };
-        match write(client, &read, change).await {
-            Err(ClusterError::Conflict { .. }) if attempt < CONFLICTS => object = Some(client.report().await?),
-            Ok(written) if attempt < CONFLICTS => object = Some(written),
+        match write(client, &object, change).await {
+            Err(ClusterError::Conflict { .. }) if attempt < CONFLICTS => object = client.report().await?,
+            Ok(written) if attempt < CONFLICTS => object = written,
             written => return written.map(Some),
         }
     }
-    Ok(object)
+    Ok(Some(object))
 }
 
 fn desired(situation: &Situation) -> &str {
@@ -282,7 +287,7 @@ fn desired(situation: &Situation) -> &str {
 }
 
 /// What only a new installation could bring is told before the node is called done. The conditions that the controller
-/// writes too go before ours, and only as long as nobody else has written: they repeat what others said.
+/// writes too go before ours. All of it is written only as long as nobody else has written since `read`.
 async fn write(
     client: &Cluster,
     read: &MachineConfigNode,
@@ -291,25 +296,29 @@ async fn write(
     let mut object = read.clone();
     if let Some(conditions) = change.handover {
         let status = json!({ "conditions": conditions });
-        object = client.apply_status_to(&object, publication::HANDOVER_MANAGER, &status).await?;
+        object = client.apply_status(&object, publication::HANDOVER_MANAGER, &status).await?;
     }
     match change.irreconcilable {
         IrreconcilableWrite::Keep => {}
         IrreconcilableWrite::Set(changes) => {
             let status = json!({ "irreconcilableChanges": changes });
-            object = client.apply_status(publication::IRRECONCILABLE_MANAGER, &status).await?;
+            object = client.apply_status(&object, publication::IRRECONCILABLE_MANAGER, &status).await?;
         }
-        IrreconcilableWrite::Clear => object = client.clear_irreconcilable().await?,
+        IrreconcilableWrite::Clear => object = client.clear_irreconcilable(&object).await?,
     }
     if let Some(own) = change.own {
         let status = serde_json::to_value(own).unwrap_or_default();
-        object = client.apply_status(publication::MANAGER, &status).await?;
+        object = client.apply_status(&object, publication::MANAGER, &status).await?;
     }
     if let Some(conditions) = change.pinned.conditions {
-        object = client.apply_status(publication::PINNED_MANAGER, &json!({ "conditions": conditions })).await?;
+        let status = json!({ "conditions": conditions });
+        object = client.apply_status(&object, publication::PINNED_MANAGER, &status).await?;
     }
     if let Some(sets) = change.pinned.sets {
-        object = client.replace_pinned_sets(publication::PINNED_MANAGER, &sets).await?;
+        object = client.replace_pinned_sets(&object, publication::PINNED_MANAGER, &sets).await?;
     }
     Ok(object)
 }
+
+#[cfg(test)]
+mod tests;

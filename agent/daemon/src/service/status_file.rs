@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostler_core::api::MachineConfigNode;
-use ostler_core::node::Situation;
-use ostler_core::node::keys::NOT_YET_SET;
 use ostler_core::node::publication::StatusChange;
 
-use super::standalone;
 use crate::account;
 
 /// What it is called, beside the socket.
@@ -36,12 +33,10 @@ impl StatusFile {
     /// Makes the change to the object and keeps it.
     pub fn publish(
         &self,
-        object: Option<MachineConfigNode>,
+        mut object: MachineConfigNode,
         change: &StatusChange,
-        situation: &Situation,
+        desired: &str,
     ) -> Result<MachineConfigNode> {
-        let desired = situation.desired.as_ref().map_or(NOT_YET_SET, |desired| desired.config.as_str());
-        let mut object = object.unwrap_or_else(|| standalone::object(&situation.node, desired));
         desired.clone_into(&mut object.spec.config_version.desired);
         object.status = Some(change.applied_to(&object.status.take().unwrap_or_default()));
         self.save(&object)?;

@@ -7,7 +7,6 @@ use super::known::{self, NOT_YET_OCCURRED, Writer};
 use super::words::{self, Statement, Word};
 use crate::api::machine_config_node::{ConditionStatus, bounded_message};
 use crate::api::{Condition, MachineConfigNode, Time};
-use crate::node::keys::NOT_YET_SET;
 use crate::node::situation::Situation;
 
 /// The observed conditions of a node's object, and what is to become of them.
@@ -21,13 +20,8 @@ pub(super) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn new(
-        situation: &'a Situation,
-        object: Option<&'a MachineConfigNode>,
-        gates: Gates,
-        now: &'a Time,
-    ) -> Self {
-        let observed = object.and_then(|object| object.status.as_ref()).map(|status| status.conditions.as_slice());
+    pub(super) fn new(situation: &'a Situation, object: &'a MachineConfigNode, gates: Gates, now: &'a Time) -> Self {
+        let observed = object.status.as_ref().map(|status| status.conditions.as_slice());
         let ending = format!("Action during update to {}", destination(situation, object, gates));
         Self { situation, observed: observed.unwrap_or_default(), gates, ending, now }
     }
@@ -138,15 +132,14 @@ fn is_same(one: &Condition, other: &Condition) -> bool {
 }
 
 /// Where the update leads: to an image only while the image is what changes.
-fn destination(situation: &Situation, object: Option<&MachineConfigNode>, gates: Gates) -> String {
-    let image = object.and_then(|object| object.spec.config_image.as_ref()).map(|image| image.desired_image.as_str());
-    let status = object.and_then(|object| object.status.as_ref());
-    let current = status.and_then(|status| status.config_image.as_ref()?.current_image.as_deref());
+fn destination(situation: &Situation, object: &MachineConfigNode, gates: Gates) -> String {
+    let image = object.spec.config_image.as_ref().map(|image| image.desired_image.as_str());
+    let current = object.status.as_ref().and_then(|status| status.config_image.as_ref()?.current_image.as_deref());
     let (image, current) = (image.unwrap_or_default(), current.unwrap_or_default());
-    let config = situation.desired.as_ref().map(|desired| desired.config.as_str());
-    let config = config.or_else(|| object.map(|object| object.spec.config_version.desired.as_str()));
+    let desired = situation.desired.as_ref().map(|desired| desired.config.as_str());
+    let config = desired.unwrap_or(&object.spec.config_version.desired);
     match image {
-        _ if !gates.image_mode || image == current => config.unwrap_or(NOT_YET_SET).to_owned(),
+        _ if !gates.image_mode || image == current => config.to_owned(),
         "" => "disable image mode".to_owned(),
         image => image.to_owned(),
     }

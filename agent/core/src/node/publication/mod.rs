@@ -21,9 +21,9 @@
 //!   is replaced rather than applied: the controller sends the list that it has read with every condition of its own, and
 //!   what it owns beside us could not be taken back by leaving it out.
 //!
-//! The handover goes first, since its need is told from an `Updated` that does not speak of an update yet, and with the
-//! resource version that was observed, since it repeats observed values of others. The others need no such lock. All are
-//! forced.
+//! The handover goes first, since its need is told from an `Updated` that does not speak of an update yet. All are forced, and
+//! all are sent with the resource version that was observed: they repeat observed values, and generations that the API server
+//! does not let decrease.
 //!
 //! A type that has left the known ones because a gate was switched is not sent any more; that is the only deletion.
 
@@ -78,7 +78,7 @@ impl Default for Gates {
 pub struct StatusChange {
     /// Under [`MANAGER`]: conditions, versions and observed generation.
     pub own: Option<MachineConfigNodeStatus>,
-    /// Under [`HANDOVER_MANAGER`], before the others and with the observed resource version.
+    /// Under [`HANDOVER_MANAGER`], before the others.
     pub handover: Option<Vec<Condition>>,
     /// Under [`IRRECONCILABLE_MANAGER`].
     pub irreconcilable: IrreconcilableWrite,
@@ -98,9 +98,8 @@ pub enum IrreconcilableWrite {
     Clear,
 }
 
-/// What has to change in the status, as last observed, of a node's object. Without an object there is nothing to send
-/// it to, and the change is what a new one needs.
-pub fn status(situation: &Situation, object: Option<&MachineConfigNode>, gates: Gates, now: &Time) -> StatusChange {
+/// What has to change in the status, as last observed, of a node's object.
+pub fn status(situation: &Situation, object: &MachineConfigNode, gates: Gates, now: &Time) -> StatusChange {
     let ledger = Ledger::new(situation, object, gates, now);
     StatusChange {
         own: own(situation, object, gates, &ledger),
@@ -147,12 +146,12 @@ impl StatusChange {
 
 fn own(
     situation: &Situation,
-    object: Option<&MachineConfigNode>,
+    object: &MachineConfigNode,
     gates: Gates,
     ledger: &Ledger<'_>,
 ) -> Option<MachineConfigNodeStatus> {
     let nothing = MachineConfigNodeStatus::default();
-    let observed = object.and_then(|object| object.status.as_ref()).unwrap_or(&nothing);
+    let observed = object.status.as_ref().unwrap_or(&nothing);
     let (conditions, unlike) = ledger.own();
     let wanted = MachineConfigNodeStatus {
         conditions,
@@ -168,9 +167,9 @@ fn own(
     changed.then_some(wanted)
 }
 
-fn irreconcilable(situation: &Situation, object: Option<&MachineConfigNode>, gates: Gates) -> IrreconcilableWrite {
+fn irreconcilable(situation: &Situation, object: &MachineConfigNode, gates: Gates) -> IrreconcilableWrite {
     let Irreconcilable::Changes(changes) = &situation.irreconcilable else { return IrreconcilableWrite::Keep };
-    let observed = object.and_then(|object| object.status.as_ref()).map(|status| &status.irreconcilable_changes);
+    let observed = object.status.as_ref().map(|status| &status.irreconcilable_changes);
     let observed = observed.map(Vec::as_slice).unwrap_or_default();
     if !gates.irreconcilable || by_path(observed) == by_path(changes) {
         IrreconcilableWrite::Keep

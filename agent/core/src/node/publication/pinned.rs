@@ -22,12 +22,12 @@ pub struct PinnedWrite {
 }
 
 /// Compares what there is to say with what was observed.
-pub(super) fn write(situation: &Situation, object: Option<&MachineConfigNode>, ledger: &Ledger<'_>) -> PinnedWrite {
+pub(super) fn write(situation: &Situation, object: &MachineConfigNode, ledger: &Ledger<'_>) -> PinnedWrite {
     let pinned = &situation.duties.pinned;
     if pinned.course == Course::Untold {
         return PinnedWrite::default();
     }
-    let observed = object.and_then(|object| object.status.as_ref()).map(|status| status.pinned_image_sets.as_slice());
+    let observed = object.status.as_ref().map(|status| status.pinned_image_sets.as_slice());
     let observed = observed.unwrap_or_default();
     let sets = pinned.progress(observed);
     let is_told = by_name(observed).eq(by_name(&sets));

@@ -50,7 +50,7 @@ impl Server {
     /// Computes what is to be sent, checks it against the limits, and sends it.
     pub(super) fn publish(&mut self, situation: &Situation) -> StatusChange {
         let now = self.now();
-        let change = status(situation, Some(&self.object), self.gates, &now);
+        let change = status(situation, &self.object, self.gates, &now);
         if let Some(handover) = &change.handover {
             self.apply(HANDOVER_MANAGER, handover);
         }

@@ -219,7 +219,7 @@ fn irreconcilable_changes_are_told_once_and_kept_where_nothing_is_told() {
 #[test]
 fn a_node_without_an_object_says_everything_at_once() {
     let now = Time(Timestamp::UNIX_EPOCH);
-    let change = status(&settled("n", "a"), None, Gates::default(), &now);
+    let change = status(&settled("n", "a"), &MachineConfigNode::new("n", Default::default()), Gates::default(), &now);
     let whole = change.applied_to(&MachineConfigNodeStatus::default());
     let types: Vec<&str> = whole.conditions.iter().map(|condition| condition.type_.as_str()).collect();
     assert_eq!(types.len(), 14);

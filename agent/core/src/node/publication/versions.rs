@@ -41,10 +41,9 @@ pub(super) fn is_told(wanted: Option<&StatusConfigImage>, observed: Option<&Stat
 }
 
 /// One more than the object's generation, as every writer of this field has it, and never less than before.
-pub(super) fn observed_generation(object: Option<&MachineConfigNode>) -> i64 {
-    let generation = object.and_then(|object| object.metadata.generation).unwrap_or(0);
-    let before = object.and_then(|object| object.status.as_ref()?.observed_generation).unwrap_or(1);
-    generation.saturating_add(1).max(before).max(1)
+pub(super) fn observed_generation(object: &MachineConfigNode) -> i64 {
+    let before = object.status.as_ref().and_then(|status| status.observed_generation);
+    object.metadata.generation.unwrap_or(0).saturating_add(1).max(before.unwrap_or(1)).max(1)
 }
 
 fn is_name(name: &str) -> bool {

@@ -8,6 +8,10 @@ fn asked(line: String, form: &str, body: Value) -> Asked {
     Asked { line, form: form.to_owned(), agent: concat!("ostler/", env!("CARGO_PKG_VERSION")).to_owned(), body }
 }
 
+fn read() -> MachineConfigNode {
+    serde_json::from_value(report(2, "a")).unwrap()
+}
+
 fn worker() -> NodeView {
     NodeView { name: "worker-0".to_owned(), uid: "u-0".to_owned(), ..NodeView::default() }
 }
@@ -26,16 +30,16 @@ async fn annotations_are_merged_and_the_answer_is_the_node() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_is_applied_with_force_by_its_manager() {
+async fn a_status_is_applied_with_force_by_its_manager_to_what_was_read() {
     let double = Double::in_turn([Reply::Json(200, report(3, "a")), Reply::Json(200, report(4, "a"))]);
     let cluster = double.cluster().await;
-    let answer = cluster.apply_status("ostler", &json!({"observedGeneration": 2})).await.unwrap();
+    let answer = cluster.apply_status(&read(), "ostler", &json!({"observedGeneration": 2})).await.unwrap();
     assert!(answer.metadata.managed_fields.is_none() && answer.spec.config_version.desired == "a");
-    cluster.clear_irreconcilable().await.unwrap();
+    cluster.clear_irreconcilable(&read()).await.unwrap();
     let body = json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigNode",
-        "metadata": {"name": "worker-0"}, "status": {"observedGeneration": 2}});
+        "metadata": {"name": "worker-0", "resourceVersion": "2"}, "status": {"observedGeneration": 2}});
     let line = format!("PATCH {REPORTS}/worker-0/status?&force=true&fieldManager=ostler");
-    let clear = json!({"status": {"irreconcilableChanges": null}});
+    let clear = json!({"metadata": {"resourceVersion": "2"}, "status": {"irreconcilableChanges": null}});
     assert_eq!(
         double.asked(),
         [
@@ -52,9 +56,14 @@ async fn a_collision_is_repeated_and_not_for_ever() {
     assert_eq!(double.lines().len(), 3);
 
     let double = Double::new(|_| Reply::failure(409));
-    let error = double.cluster().await.apply_status("m", &json!({})).await.unwrap_err();
+    let cluster = double.cluster().await;
+    let error = cluster.annotate(&BTreeMap::new()).await.unwrap_err();
     assert!(matches!(error, ClusterError::Conflict { .. }), "{error}");
     assert_eq!(double.lines().len(), ATTEMPTS as usize);
+    // What was computed from an older object is never sent again.
+    let error = cluster.apply_status(&read(), "m", &json!({})).await.unwrap_err();
+    assert!(matches!(error, ClusterError::Conflict { .. }), "{error}");
+    assert_eq!(double.lines().len(), ATTEMPTS as usize + 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 
-use ostler_core::api::Time;
+use ostler_core::api::{MachineConfigNode, Time};
 use ostler_core::node::duties::DriftSummary;
 use ostler_core::node::{
     ConfigRef, Decision, Duties, Gates, HealthCheck, Input, Irreconcilable, Next, NodeView, Phase, Situation, Trouble,
@@ -440,7 +440,8 @@ fn check_agent(row: &Row, report: &AgentReport) {
 
 fn check_conditions(row: &Row, situation: &Situation) {
     let now: Time = serde_json::from_value(json!("2026-10-03T04:00:00Z")).unwrap();
-    let change = ostler_core::node::status(situation, None, Gates::default(), &now);
+    let object = MachineConfigNode::new(&situation.node, Default::default());
+    let change = ostler_core::node::status(situation, &object, Gates::default(), &now);
     let conditions = change.own.map(|own| own.conditions).unwrap_or_default();
     let is_true = |type_: &str| conditions.iter().any(|one| one.type_ == type_ && one.status == "True");
     assert_eq!(is_true("Updated"), row.state == State::UpToDate, "{}", row.first);
