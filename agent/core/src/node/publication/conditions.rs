@@ -26,10 +26,13 @@ impl<'a> Ledger<'a> {
         Self { situation, observed: observed.unwrap_or_default(), gates, ending, now }
     }
 
-    /// All conditions that only a daemon writes, and whether any of them differs from what was observed.
+    /// All conditions that only a daemon writes, and whether any of them differs from what was observed. Types that a gate has
+    /// taken away are ended, and sent for as long as they are there.
     pub(super) fn own(&self) -> (Vec<Condition>, bool) {
         let said = |type_| (type_, words::own(type_, self.situation));
-        self.written(known::types(Writer::Daemon, self.gates.image_mode).map(said))
+        let left = known::without(self.gates.image_mode).filter(|type_| self.find(type_).is_some());
+        let ended = left.map(|type_| (type_, Word::Ends));
+        self.written(known::types(Writer::Daemon, self.gates.image_mode).map(said).chain(ended))
     }
 
     /// All conditions that the controller writes too, if any of them is to change. Types of others come with them while

@@ -85,6 +85,11 @@ pub(super) fn types(writer: Writer, image_mode: bool) -> impl Iterator<Item = &'
     KNOWN.iter().filter(move |known| known.1 == writer && exists(known.2, image_mode)).map(|known| known.0)
 }
 
+/// The types that a gate takes away.
+pub(super) fn without(image_mode: bool) -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().filter(move |known| !exists(known.2, image_mode)).map(|known| known.0)
+}
+
 /// Where a type stands among the known ones; unknown ones are behind.
 pub(super) fn position(type_: &str) -> usize {
     KNOWN.iter().position(|known| known.0 == type_).unwrap_or(KNOWN.len())

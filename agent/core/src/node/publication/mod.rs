@@ -25,7 +25,8 @@
 //! all are sent with the resource version that was observed: they repeat observed values, and generations that the API server
 //! does not let decrease.
 //!
-//! A type that has left the known ones because a gate was switched is not sent any more; that is the only deletion.
+//! A type that a gate has taken away is ended, and is sent for as long as it is there. Leaving it out would take back the
+//! fields that only we own, of a condition that the controller owns the rest of: the API server refuses what remains.
 
 mod annotations;
 mod conditions;

@@ -22,6 +22,8 @@ pub(super) struct Server {
     pub(super) deleted: Vec<String>,
     pub(super) gates: Gates,
     owned: BTreeMap<&'static str, BTreeSet<String>>,
+    /// Who owns the time of each type: a condition is refused without one.
+    times: BTreeMap<String, BTreeSet<&'static str>>,
     clock: i64,
 }
 
@@ -35,7 +37,14 @@ impl Server {
         };
         let mut object = MachineConfigNode::new(node, spec);
         object.metadata.generation = Some(1);
-        Self { object, deleted: Vec::new(), gates: Gates::default(), owned: BTreeMap::new(), clock: 0 }
+        Self {
+            object,
+            deleted: Vec::new(),
+            gates: Gates::default(),
+            owned: BTreeMap::new(),
+            times: BTreeMap::new(),
+            clock: 0,
+        }
     }
 
     pub(super) fn conditions(&self) -> Vec<Condition> {
@@ -96,9 +105,20 @@ impl Server {
             before.difference(&names).filter(|name| !self.owned.values().any(|o| o.contains(*name))).cloned().collect();
         let stored = &mut self.object.status.get_or_insert_default().conditions;
         stored.retain(|condition| !orphans.contains(&condition.type_));
+        for left in before.difference(&names).filter(|name| !orphans.contains(name)) {
+            let owners = self.times.get_mut(left).unwrap();
+            owners.remove(manager);
+            assert!(!owners.is_empty(), "{left}: lastTransitionTime: Required value");
+        }
         self.deleted.extend(orphans);
         for condition in sent {
-            match stored.iter_mut().find(|stored| stored.type_ == condition.type_) {
+            let stored_before = stored.iter_mut().find(|stored| stored.type_ == condition.type_);
+            let owners = self.times.entry(condition.type_.clone()).or_default();
+            if stored_before.as_ref().is_none_or(|old| old.last_transition_time != condition.last_transition_time) {
+                owners.clear();
+            }
+            owners.insert(manager);
+            match stored_before {
                 Some(stored) => *stored = condition.clone(),
                 None => stored.push(condition.clone()),
             }

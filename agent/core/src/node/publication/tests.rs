@@ -150,13 +150,31 @@ fn a_gate_that_is_switched_changes_only_the_types_that_it_is_about() {
     let read = server.conditions();
     server.gates.image_mode = true;
     server.publish(&settled("n", "a"));
-    assert_eq!(server.deleted, ["AppliedFilesAndOS"]);
-    assert_eq!(server.conditions().len(), read.len() + 2);
+    assert_eq!(server.conditions().len(), read.len() + 3);
     server.controller(read, &[]);
     assert!(server.publish(&settled("n", "a")).is_empty());
     server.gates.image_mode = false;
     server.publish(&on_the_way(Phase::Considering, None));
-    assert_eq!(server.deleted[1..], ["AppliedFiles", "AppliedOSImage", "ImagePulledFromRegistry"]);
+    assert!(server.deleted.is_empty(), "{:?}", server.deleted);
+}
+
+#[test]
+fn a_gate_that_is_switched_in_the_middle_of_an_update_ends_conditions_that_others_own_too() {
+    for image_mode in [false, true] {
+        let mut server = at_rest();
+        server.gates.image_mode = image_mode;
+        server.publish(&on_the_way(Phase::Considering, None));
+        // The controller owns every field, and then we take the times.
+        controls(&mut server, &[]);
+        server.publish(&on_the_way(Phase::Executing, Some(update())));
+        server.gates.image_mode = !image_mode;
+        let executing = on_the_way(Phase::Executing, Some(update()));
+        server.publish(&executing);
+        assert!(server.publish(&executing).is_empty());
+        let left: Vec<&str> = known::without(!image_mode).collect();
+        assert!(server.open().iter().all(|open| !left.contains(&open.as_str())), "{:?}", server.open());
+        assert!(server.deleted.is_empty(), "{:?}", server.deleted);
+    }
 }
 
 #[test]
