@@ -31,14 +31,6 @@ impl Driver {
             Self::Bootc => "bootc",
         }
     }
-
-    fn or_left_out(self) -> Option<()> {
-        if os_root::has(self.program()) {
-            return Some(());
-        }
-        os_root::left_out(&format!("the operating system has no {}", self.program()));
-        None
-    }
 }
 
 /// Those that a machine here can have.
@@ -110,7 +102,7 @@ impl Node {
 
     /// The same of two images that have more in them.
     pub fn boot_with(driver: Driver, add: [&dyn Fn(&Path); 2]) -> Option<Self> {
-        driver.or_left_out()?;
+        os_root::or_left_out(driver.program())?;
         programs();
         let site = Site::if_possible()?;
         let registry = Registry::start(&site)?;

@@ -30,6 +30,15 @@ pub fn has(program: &str) -> bool {
     !is_given() || path(&Path::new("/usr/bin").join(program).to_string_lossy()).exists()
 }
 
+/// The same, and says so where the test that asks has to be left out without it.
+pub fn or_left_out(program: &str) -> Option<()> {
+    if has(program) {
+        return Some(());
+    }
+    left_out(&format!("the operating system has no {program}"));
+    None
+}
+
 /// Whether the stand-ins are there, which fail to order; else says that the test that asks is left out.
 pub fn or_stand_ins() -> Option<()> {
     if !is_given() {
@@ -40,7 +49,7 @@ pub fn or_stand_ins() -> Option<()> {
 }
 
 /// Says that the test that asks is left out, and why.
-pub fn left_out(reason: &str) {
+fn left_out(reason: &str) {
     use std::io::Write as _;
     let thread = std::thread::current();
     let line = format!("SKIPPED: {}: {reason}\n", thread.name().unwrap_or("a test"));

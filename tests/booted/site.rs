@@ -19,7 +19,7 @@ const JOIN: &str = "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"";
 /// Where commands on the site find its files.
 pub const DIRECTORY: &str = "/sys";
 /// The most that its files may take.
-const SIZE: &str = "512m";
+const SIZE: &str = "2g";
 
 /// Sites of one process differ by this in their names.
 static SITES: AtomicU32 = AtomicU32::new(0);
