@@ -42,6 +42,10 @@ impl Report {
 impl Worker {
     /// Compares the present configuration with the one the machine was installed with, once.
     pub(super) async fn compare(&mut self) {
+        // Neither which gates are open nor what the node was installed with is known before.
+        if self.known.node.is_none() || !self.known.unread.is_empty() {
+            return;
+        }
         let Some(current) = self.current() else { return };
         if self.report.told.as_ref().is_some_and(|(told, _)| *told == current) || !self.known.gates.irreconcilable {
             return;
@@ -76,8 +80,8 @@ impl Worker {
 
     /// The configuration that was served when the machine was installed, where the cluster still has it; else the present.
     pub(super) async fn keep_base(&mut self, observation: &Observation) -> Result<(), Failure> {
-        let Some(node) = &self.known.node else { return Err(not_yet("the Node was not read yet".to_owned())) };
-        let fetched = match node.annotation(keys::FIRST_PIVOT_CONFIG).map(ConfigRef::new) {
+        let served = self.known.node.as_ref().and_then(|node| node.annotation(keys::FIRST_PIVOT_CONFIG));
+        let fetched = match served.map(ConfigRef::new) {
             Some(served) => served_config(self.outside.config(&served).await)?,
             None => None,
         };
@@ -106,13 +110,11 @@ fn served_config(read: Result<Sealed, Unavailable>) -> Result<Option<Sealed>, Fa
     match read {
         Ok(config) => Ok(Some(config)),
         Err(Unavailable { gone: true, .. }) => Ok(None),
-        Err(Unavailable { reason, .. }) => Err(not_yet(reason)),
+        Err(Unavailable { reason, .. }) => {
+            let reasons = vec!["cannot tell what this node was installed with".to_owned(), reason];
+            Err(Failure { class: Class::Transient, reasons, remedy: None, unchanged: true })
+        }
     }
-}
-
-fn not_yet(reason: String) -> Failure {
-    let reasons = vec!["cannot tell what this node was installed with".to_owned(), reason];
-    Failure { class: Class::Transient, reasons, remedy: None, unchanged: true }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::release::{self, ALEPH_PATHS, Aleph};
 use ostler_core::os::state::OsState;
 use ostler_core::status::{Inherited, Status};
-use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart};
+use ostler_core::transaction::{Finished, Open, OrderedRestart, OwedRestart, Phase};
 use serde::de::DeserializeOwned;
 
 use super::charge::{self, Charge};
@@ -24,10 +24,7 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
     let trial: Option<Held> = record(&view, Slot::Trial, &mut damaged)?;
     let trial = trial.and_then(|held| held.beside(open.as_ref()));
     let previous = previous(&view, &mut damaged)?;
-    let done = match (&open, view.completed()?) {
-        (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
-        _ => Vec::new(),
-    };
+    let done = done(&view, open.as_ref())?;
     damaged.extend(view.set_aside()?.into_iter().map(|path| format!("{path}: a damaged record, set aside")));
     let charge: Option<Charge> = record(&view, Slot::Charge, &mut damaged)?;
     let Known { config, image, hosted, inherited, mut own_kargs } =
@@ -67,6 +64,14 @@ pub fn status(disk: &impl Disk, boot: &BootMark) -> Result<Status, Trouble> {
         os: OsState::default(),
         os_unknown: None,
         rival: None,
+    })
+}
+
+/// The phases of an open transaction that are done.
+fn done<D: Disk>(view: &View<'_, D>, open: Option<&Open>) -> Result<Vec<Phase>, Trouble> {
+    Ok(match (open, view.completed()?) {
+        (Some(open), Loaded::Intact(completed)) => progress::phases(open.direction, &completed),
+        (Some(_), Loaded::Absent | Loaded::Damaged { .. }) | (None, _) => Vec::new(),
     })
 }
 
