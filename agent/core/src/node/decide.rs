@@ -35,6 +35,8 @@ pub struct Facts<'a> {
     pub heard: bool,
     /// Objects of the cluster that decide an update and were not read yet.
     pub unread: &'a [Input],
+    /// Whether the operator has yet to merge the disruption policies as they are now.
+    pub unmerged: bool,
     /// Seconds since 1970.
     pub now: u64,
 }
@@ -154,6 +156,8 @@ pub enum Wait {
     Help,
     /// Objects of the cluster that decide an update to be read for the first time.
     Unread { inputs: Vec<Input> },
+    /// The operator to merge the disruption policies as they are now.
+    MergedPolicies,
     /// Something that may pass.
     Chance {
         /// What.
@@ -235,7 +239,16 @@ fn instead(facts: &Facts<'_>, decision: Decision) -> Decision {
 }
 
 const fn is_standstill(next: &Next) -> bool {
-    matches!(next, Next::Wait(Wait::Help | Wait::Release { .. } | Wait::RollbackRelease { .. } | Wait::Chance { .. }))
+    matches!(
+        next,
+        Next::Wait(
+            Wait::Help
+                | Wait::Release { .. }
+                | Wait::RollbackRelease { .. }
+                | Wait::MergedPolicies
+                | Wait::Chance { .. }
+        )
+    )
 }
 
 const fn going(next: Next, phase: Phase) -> Decision {
@@ -398,6 +411,7 @@ fn evaluated(facts: &Facts<'_>, ready: impl FnOnce(&Update) -> Decision) -> Deci
         None if !facts.unread.is_empty() => {
             going(Next::Wait(Wait::Unread { inputs: facts.unread.to_vec() }), Phase::Considering)
         }
+        None if facts.unmerged => going(Next::Wait(Wait::MergedPolicies), Phase::Considering),
         None => going(Next::Plan, Phase::Considering),
         Some(Outlook::Refused(trouble)) => stuck(facts, Phase::Refused, trouble.clone()),
         Some(Outlook::Blocked(reason)) => {

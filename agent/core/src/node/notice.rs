@@ -347,6 +347,12 @@ pub enum Notice {
         /// What is worth knowing of it.
         words: String,
     },
+    /// An update waits until the operator has merged the disruption policies.
+    PoliciesUnmerged {
+        config: String,
+        /// What is waited for, and what to do.
+        reason: String,
+    },
     /// The node does not go on without a person, for a reason that no other notice gives.
     Attention { reason: String },
 }
@@ -425,6 +431,7 @@ identifiers! {
     TakenOver: "b38e1b08d6394eda83c551aa75976d38",
     CredentialsAwaited: "4778115fd1864b21b5d0ef4974210925",
     ConfigDoubtful: "49f969c6416b4b43a516b1a0963e6ca0",
+    PoliciesUnmerged: "d72e1587be1f4c73aa0b498b7e73b770",
     Attention: "dc5ced7e705748d6a5e7bca13f6074cf",
 }
 

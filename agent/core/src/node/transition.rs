@@ -58,6 +58,9 @@ fn notice(reason: &Reason) -> Option<Notice> {
             let release = format!("run \"{RELEASE}\"");
             Some(Notice::Held { config: hold.from.clone(), reason: hold.words(), release })
         }
+        Reason::PoliciesUnmerged { config } => {
+            Some(Notice::PoliciesUnmerged { config: config.clone(), reason: reason.report() })
+        }
         // Each of these has a notice of its own.
         Reason::ConflictingAgent(_)
         | Reason::FinalizationFailed { .. }

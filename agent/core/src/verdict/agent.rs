@@ -126,8 +126,8 @@ impl AgentReport {
             Next::Wait(Wait::RollbackRelease { hold }) => {
                 [&mut hold.from, &mut hold.to].into_iter().chain(&mut hold.desired).collect()
             }
-            Next::Wait(Wait::Settled | Wait::Target | Wait::Unread { .. } | Wait::Turn | Wait::Rival(_))
-            | Next::Wait(Wait::Restart)
+            Next::Wait(Wait::Settled | Wait::Target | Wait::Turn | Wait::Rival(_) | Wait::Restart)
+            | Next::Wait(Wait::Unread { .. } | Wait::MergedPolicies)
             | Next::Wait(Wait::RestartPermission { .. })
             | Next::Wait(Wait::Proof { .. } | Wait::Help)
             | Next::Recover
@@ -236,6 +236,7 @@ impl AgentReport {
             Wait::Settled if self.decision.phase == Phase::Completing => Reason::Committing { config: current() },
             Wait::Settled => return None,
             Wait::Target => Reason::DesiredUnknown,
+            Wait::MergedPolicies => Reason::PoliciesUnmerged { config: self.desired_name() },
             Wait::Unread { inputs } => Reason::Unread { config: self.desired_name(), inputs: inputs.clone() },
             // The transaction itself is the machine's to report.
             Wait::Turn if machine.open.is_some() => return None,

@@ -131,6 +131,8 @@ pub enum Reason {
     RollbackHold(RollbackHold),
     /// Objects of the cluster that decide the update were not read yet.
     Unread { config: String, inputs: Vec<Input> },
+    /// The operator has yet to merge the disruption policies as they are now.
+    PoliciesUnmerged { config: String },
     /// Another process changes the machine.
     OtherProcess,
     /// Something that may pass is in the way of an update.
@@ -212,6 +214,7 @@ impl Reason {
             | Self::Hold { .. }
             | Self::RollbackHold(_)
             | Self::Unread { .. }
+            | Self::PoliciesUnmerged { .. }
             | Self::OtherProcess
             | Self::Retry { .. }
             | Self::Adoption { .. } => State::Waiting,
@@ -295,6 +298,10 @@ impl Reason {
             Self::Unread { config, inputs } => {
                 format!("{} to be read, on which the update to {config} depends", Input::list(inputs))
             }
+            Self::PoliciesUnmerged { config } => format!(
+                "the machine-config-operator to merge the disruption policies of MachineConfiguration cluster, on which the \
+                 update to {config} depends (status.observedGeneration is behind)"
+            ),
             Self::OtherProcess => "another process that changes the machine".to_owned(),
             Self::Retry { reason, at } => format!("the next try{}: {reason}", due(*at, now)),
             Self::Adoption { config } => format!("an agent to check {config}, which ostler did not apply"),
@@ -361,6 +368,9 @@ impl Reason {
             Self::AgentStopped => "run \"systemctl status ostler\", then \"systemctl start ostler\"",
             Self::Unread { .. } => {
                 "if this lasts, see \"journalctl -t ostler\"; packaging/manifests/rbac.yaml lets nodes read them"
+            }
+            Self::PoliciesUnmerged { .. } => {
+                "see that the operator runs: oc -n openshift-machine-config-operator get deployment machine-config-operator"
             }
             Self::CredentialsRefused { .. } => {
                 "give the agent the kubelet's kubeconfig (--kubeconfig) and the name of its Node (--node-name)"

@@ -38,7 +38,9 @@ pub fn after_once(decision: &Decision) -> Option<Ending> {
         (Some(_), _) => Ending::Failed,
         (None, Wait::Settled | Wait::Target) => Ending::Settled,
         // What may pass, or the proof of a boot, is worth waiting for even once.
-        (None, Wait::Chance { .. } | Wait::Unread { .. } | Wait::Proof { .. } | Wait::Turn) => return None,
+        (None, Wait::Chance { .. } | Wait::Unread { .. } | Wait::MergedPolicies | Wait::Proof { .. } | Wait::Turn) => {
+            return None;
+        }
         (None, _) => Ending::Waiting,
     })
 }

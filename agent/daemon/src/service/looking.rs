@@ -30,11 +30,6 @@ impl Worker {
         let Some(subject) = self.subject() else { return Ok(()) };
         let mounted = self.known.mounted;
         self.stopwatch = Stopwatch::default();
-        if self.known.rules_pending {
-            let outlook = Outlook::Blocked("the operator has yet to merge the disruption policies".to_owned());
-            self.look = Some(Look { subject, mounted, outlook, change: None });
-            return Ok(());
-        }
         let observation = self.observation().await?;
         if observation.install_time.is_none() && self.known.gates.irreconcilable {
             // Later configurations are less and less like the one that the machine was installed with.

@@ -325,6 +325,7 @@ fn awaited(wait: &Wait) -> String {
     match wait {
         Wait::Settled => "another configuration to be desired".to_owned(),
         Wait::Target => "a configuration to be desired".to_owned(),
+        Wait::MergedPolicies => "the operator to merge the disruption policies".to_owned(),
         Wait::Unread { inputs } => format!("{} to be read", Input::list(inputs)),
         Wait::Turn => "another process that is at work on the machine".to_owned(),
         Wait::Rival(rival) => format!("process {} to end: {}", rival.pid, rival.what()),

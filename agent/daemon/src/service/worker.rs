@@ -333,6 +333,7 @@ impl Worker {
             abilities: Abilities { drains: self.outside.drains(), restarts: self.manner.restarts },
             heard,
             unread: &unread,
+            unmerged: self.known.rules_pending,
             now: self.clock.seconds(),
         })
     }

@@ -56,6 +56,7 @@ fn only_fields_that_a_notice_has_are_put_into_an_explanation() {
                 "DriftGone",
                 "TakenOver",
                 "ConfigDoubtful",
+                "PoliciesUnmerged",
             ])
             .any(|other| other == name)
     };

@@ -121,6 +121,7 @@ impl World {
             abilities: Abilities { drains: true, restarts: Some(RebootPolicy::Auto) },
             heard: true,
             unread: &[],
+            unmerged: false,
             now: 0,
         });
         for (key, value) in annotations(&situation(self.config, desired, &decision), &node) {

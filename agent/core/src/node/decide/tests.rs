@@ -29,6 +29,7 @@ struct Case {
     heard: bool,
     staged: bool,
     unread: Vec<Input>,
+    unmerged: bool,
 }
 
 impl Case {
@@ -45,6 +46,7 @@ impl Case {
             heard: true,
             staged: true,
             unread: Vec::new(),
+            unmerged: false,
         }
     }
 
@@ -87,16 +89,18 @@ impl Case {
 
     fn decided(&self) -> Decision {
         let (outlook, abilities, heard) = (self.outlook.as_ref(), self.abilities, self.heard);
-        let Self { node, machine, proof, .. } = self;
+        let Self { node, machine, proof, unread, unmerged, .. } = self;
+        let unmerged = *unmerged;
         decide(&Facts {
+            staged: self.staged,
             node,
             machine,
             outlook,
-            staged: self.staged,
             proof,
             abilities,
             heard,
-            unread: &self.unread,
+            unread,
+            unmerged,
             now: NOW,
         })
     }
@@ -548,4 +552,13 @@ fn no_update_is_evaluated_before_everything_that_decides_it_was_read() {
     // Neither a node at rest nor a transaction that was begun waits for it.
     assert_eq!(unread(Case::to("a")).decided().next, Next::Wait(Wait::Settled));
     assert_eq!(unread(Case::to("b").machine(|machine| machine.busy = true)).decided().next, Next::Wait(Wait::Turn));
+}
+
+#[test]
+fn an_update_waits_for_policies_to_be_merged_and_a_restart_that_is_owed_does_not() {
+    let unmerged = |case: Case| Case { unmerged: true, ..case };
+    assert_eq!(unmerged(Case::to("b")).decided().next, Next::Wait(Wait::MergedPolicies));
+    assert_eq!(unmerged(Case::to("b").ready(false)).decided().next, Next::Apply);
+    let owed = unmerged(Case::to("b").machine(|machine| machine.awaits_reboot = true));
+    assert_eq!(owed.decided().next, Next::Reboot { late: None });
 }

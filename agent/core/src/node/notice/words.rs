@@ -34,6 +34,7 @@ impl Notice {
             | Self::PrefetchFailed { .. }
             | Self::CredentialsAwaited { .. }
             | Self::ConfigDoubtful { .. }
+            | Self::PoliciesUnmerged { .. }
             | Self::ServiceFailed { .. }
             | Self::RivalFound { .. } => Weight::Warning,
             Self::Refused { .. }
@@ -71,6 +72,7 @@ impl Notice {
             Self::DutyRefused { .. } => Some((Warning, "DutyRefused")),
             Self::KubeletRestarted { .. } => Some((Normal, "KubeletRestarted")),
             Self::PrefetchFailed { .. } => Some((Warning, "PrefetchFailed")),
+            Self::PoliciesUnmerged { .. } => Some((Warning, "PoliciesNotMerged")),
             Self::Attention { .. } => Some((Warning, "NeedsAttention")),
             _ => None,
         }
@@ -99,6 +101,7 @@ impl Notice {
             | Self::DriftFought { config, .. }
             | Self::DriftGone { config }
             | Self::ConfigDoubtful { config, .. }
+            | Self::PoliciesUnmerged { config, .. }
             | Self::TakenOver { config, .. } => Some(config),
             _ => None,
         }
@@ -185,6 +188,7 @@ impl Notice {
             Self::CredentialsAwaited { reason } => {
                 format!("there is no way into the cluster yet, the node goes on by itself and asks again: {reason}")
             }
+            Self::PoliciesUnmerged { reason, .. } => format!("waiting for {reason}"),
             Self::ConfigDoubtful { config, words } => format!("update to {config}, before it begins: {words}"),
             Self::TerminationPostponed => "asked to end in the middle of a change; ending after it".to_owned(),
             Self::FinalizationFailed { words } => {

@@ -301,3 +301,16 @@ fn services_are_told_of_in_the_words_of_policies_and_of_people() {
         assert_eq!(format!("{}: {}", told.reason, told.message), expected);
     }
 }
+
+#[test]
+fn an_update_that_waits_for_merged_policies_says_so_until_it_goes_on() {
+    let mut server = at_rest();
+    let verdict = Verdict::from_reasons([Reason::PoliciesUnmerged { config: "b".to_owned() }]);
+    server.publish(&Situation { verdict, ..on_the_way(Phase::Considering, None) });
+    let prepared = |server: &Server| server.conditions().into_iter().find(|c| c.type_ == "UpdatePrepared").unwrap();
+    let waiting = prepared(&server);
+    assert_eq!((waiting.status.as_str(), waiting.reason.as_str()), ("False", "WaitingForPolicies"));
+    assert!(waiting.message.contains("the machine-config-operator to merge"), "{}", waiting.message);
+    server.publish(&on_the_way(Phase::Draining, Some(update())));
+    assert_eq!(prepared(&server).status, "True");
+}

@@ -9,7 +9,7 @@ use crate::api::Condition;
 use crate::api::machine_config_node::ConditionStatus::{self, False, True, Unknown};
 use crate::node::keys::NOT_YET_SET;
 use crate::node::situation::{Phase, Situation};
-use crate::verdict::State;
+use crate::verdict::{Reason, State};
 
 mod change;
 
@@ -113,13 +113,22 @@ fn updated(situation: &Situation) -> Word {
 
 fn prepared(situation: &Situation) -> Word {
     match stage(situation) {
-        Phase::Settled | Phase::Considering => Word::Ends,
+        Phase::Settled | Phase::Considering => unmerged(situation),
         Phase::Refused => says(Unknown, known::UPDATE_PREPARED, refusal(situation)),
         _ => situation.update.as_ref().map_or(Word::Keeps, |update| {
             let (actions, drain) = (update.actions.join(", "), update.drain);
             let message = format!("Update Compatible. Post Cfg Actions: [{actions}] Drain Required: {drain}");
             says(True, known::UPDATE_PREPARED, message)
         }),
+    }
+}
+
+/// An operator that does not run halts every update that its policies decide: whoever looks for the cause looks here.
+fn unmerged(situation: &Situation) -> Word {
+    let waits = |reason: &&Reason| matches!(reason, Reason::PoliciesUnmerged { .. });
+    match situation.verdict.reasons().iter().find(waits) {
+        Some(reason) => says(False, "WaitingForPolicies", reason.report()),
+        None => Word::Ends,
     }
 }
 

@@ -257,6 +257,12 @@ fn waiting_for() -> Vec<Row> {
         ),
         row(
             settled(),
+            wait(Wait::MergedPolicies, Phase::Considering),
+            "Waiting for the machine-config-operator to merge the disruption policies of MachineConfiguration cluster, on \
+             which the update to rendered-worker-2 depends (status.observedGeneration is behind).",
+        ),
+        row(
+            settled(),
             held(ConfigSource::Cluster, ""),
             "Waiting for the hold on the update to rendered-worker-2 to be released.",
         ),
@@ -387,9 +393,10 @@ const fn number(reason: &Reason) -> usize {
         Reason::Staging { .. } => 39,
         Reason::Unread { .. } => 40,
         Reason::CredentialsRefused { .. } => 41,
+        Reason::PoliciesUnmerged { .. } => 42,
     }
 }
-const REASONS: usize = 42;
+const REASONS: usize = 43;
 
 fn heard(agent: &Beside) -> Heard {
     let account = match agent {
