@@ -35,6 +35,8 @@ mod kills;
 mod outages;
 #[path = "cluster/pinned.rs"]
 mod pinned;
+#[path = "cluster/pool.rs"]
+mod pool;
 #[path = "sandbox/mod.rs"]
 mod sandbox;
 #[path = "cluster/stands.rs"]

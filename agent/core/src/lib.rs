@@ -6,7 +6,7 @@
 //! What is read: [`document`], [`api`], [`ignition`], [`machine_config`], [`os_release`], [`file_contexts`], [`hosted`]. What is
 //! decided: [`diff`], [`reconcile`], [`irreconcilable`], [`disruption`], [`first_boot`], [`registries`], [`drain`],
 //! [`kargs`], [`kernel`], [`extensions`], [`unit_name`], [`os`], [`certificates`],
-//! [`credentials`], [`pinned`]. What comes out: a [`plan`] of [`step`]s with [`warning`]s, or a [`refusal`].
+//! [`credentials`], [`pinned`], [`pool`]. What comes out: a [`plan`] of [`step`]s with [`warning`]s, or a [`refusal`].
 //!
 //! What the halves of the agent tell each other and their users: [`protocol`], [`transaction`], [`status`], [`drift`],
 //! [`rival`], [`bootstrap`], [`shared_text`], [`verdict`].
@@ -42,6 +42,7 @@ pub mod os_release;
 pub mod path;
 pub mod pinned;
 pub mod plan;
+pub mod pool;
 pub mod protocol;
 pub mod reconcile;
 pub mod recorded;

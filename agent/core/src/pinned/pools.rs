@@ -1,10 +1,7 @@
 //! Which pools a node is in, as far as they bring it images.
 
 use crate::node::keys::NOT_YET_SET;
-
-const WORKER: &str = "worker";
-const MASTER: &str = "master";
-const ARBITER: &str = "arbiter";
+use crate::pool::{ARBITER, MASTER, WORKER};
 
 /// The pools whose sets a node keeps: its own, and the workers' where its own is a custom one. None where the operator has
 /// not said yet.

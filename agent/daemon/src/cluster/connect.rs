@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use kube::Client;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use super::access::Access;
 use super::credentials::{Credentials, Files, Keeper};
@@ -22,6 +22,10 @@ pub struct Cluster {
     pub(super) health: Arc<Health>,
     pub(super) answered: Answered,
     pub(super) events: Arc<Events>,
+    /// The desired configuration for which the node's pool was last looked up.
+    pub(super) pool_asked: Arc<Mutex<Option<String>>>,
+    /// Why the node's pool is not known, as it was last logged.
+    pub(super) pool_problem: Arc<std::sync::Mutex<Option<String>>>,
 }
 
 /// Versions of our objects in the last answers to what we wrote: an event from before them is no news.
@@ -56,6 +60,18 @@ impl Cluster {
         let access = Arc::new(access);
         let client = access.client();
         let events = Arc::new(Events::start(client.clone(), node));
-        (Self { client, access, node: node.to_owned(), health, answered: Answered::default(), events }, trouble)
+        (
+            Self {
+                client,
+                access,
+                node: node.to_owned(),
+                health,
+                answered: Answered::default(),
+                events,
+                pool_asked: Arc::default(),
+                pool_problem: Arc::default(),
+            },
+            trouble,
+        )
     }
 }

@@ -14,6 +14,7 @@ mod gates;
 mod health;
 mod pause;
 mod pinned;
+mod pool;
 mod publish;
 mod watch;
 

@@ -27,6 +27,9 @@ use super::connect::Cluster;
 use super::error::ClusterError;
 use super::pause;
 
+/// As whom specifications are written.
+pub(super) const MANAGER: &str = "ostler-node";
+
 /// How often a write is sent before a collision is passed on.
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -147,7 +150,7 @@ impl Cluster {
         Ok(slim(report))
     }
 
-    /// Creates the node's report where there is none yet; its pool is for the operator to fill in.
+    /// Creates the node's report where there is none yet.
     pub async fn ensure_machine_config_node(
         &self,
         view: &NodeView,
@@ -158,7 +161,9 @@ impl Cluster {
             found => return found,
         }
         let reports = Api::<MachineConfigNode>::all(self.client.clone());
-        match reports.create(&PostParams::default(), &new_report(view, desired)).await {
+        let pool = self.primary_pool().await?;
+        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        match reports.create(&parameters, &new_report(view, desired, pool.as_deref())).await {
             Ok(report) => Ok(slim(report)),
             // Somebody else was faster, which is as good.
             Err(kube::Error::Api(status)) if status.code == 409 => self.report().await,
@@ -174,7 +179,7 @@ impl Cluster {
     }
 }
 
-fn new_report(view: &NodeView, desired: &str) -> MachineConfigNode {
+fn new_report(view: &NodeView, desired: &str, pool: Option<&str>) -> MachineConfigNode {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
     use ostler_core::api::{MachineConfigNodeSpec, NameRef, machine_config_node::SpecConfigVersion};
 
@@ -183,7 +188,7 @@ fn new_report(view: &NodeView, desired: &str) -> MachineConfigNode {
         config_image: None,
         config_version: SpecConfigVersion { desired },
         node: NameRef::new(&view.name),
-        pool: NameRef::new(keys::NOT_YET_SET),
+        pool: NameRef::new(pool.unwrap_or(keys::NOT_YET_SET)),
     };
     let mut report = MachineConfigNode::new(&view.name, spec);
     report.metadata.owner_references = Some(vec![OwnerReference {
@@ -201,7 +206,7 @@ fn merge(read: &MachineConfigNode, status: Value) -> Patch<Value> {
     Patch::Merge(json!({"metadata": {"resourceVersion": read.metadata.resource_version}, "status": status}))
 }
 
-fn slim(mut report: MachineConfigNode) -> MachineConfigNode {
+pub(super) fn slim(mut report: MachineConfigNode) -> MachineConfigNode {
     report.metadata.managed_fields = None;
     report
 }

@@ -268,6 +268,7 @@ async fn report(
         (None, Some(node)) => client.ensure_machine_config_node(node, desired(situation)).await?,
         (None, None) => return Ok(None),
     };
+    object = client.name_pool(object, desired(situation)).await?;
     for attempt in 1.. {
         let change = publication::status(situation, &object, known.gates, now);
         if change.is_empty() {
