@@ -134,6 +134,11 @@ impl Duties {
         });
     }
 
+    /// Shows that the machine begins to change, so that nobody takes that for drift or asks for anything meanwhile.
+    pub fn show_change(&self) {
+        self.shown.send_if_modified(|shown| std::mem::replace(&mut shown.at_rest, false));
+    }
+
     /// The next word; may be given up and taken up again.
     pub async fn word(&mut self) -> Word {
         match self.words.recv().await {

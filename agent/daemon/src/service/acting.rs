@@ -41,6 +41,9 @@ impl Worker {
     /// reason to turn again is kept for the end of the turn.
     pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
         let changes = is_change(&request);
+        if changes {
+            self.duties.show_change();
+        }
         let mut asking = self.root.ask(request);
         loop {
             let watchdog = self.teller.watchdog();

@@ -147,7 +147,8 @@ impl<A: Asks> Keeper<A> {
                 let (now, chance) = (self.now(), self.clock.chance());
                 self.rhythm.looked(now, now.saturating_sub(began), chance);
             }
-            // The machine is looked at when it is seen to rest again.
+            // The machine is looked at when it is seen to rest again; a failure of the applier meanwhile is one of the change.
+            Err(Unlooked::Hindered(_)) if self.unmoved(&config).is_err() => self.rhythm.rest(false, began),
             Err(Unlooked::Moved) => self.rhythm.rest(false, began),
             Err(Unlooked::Hindered(reason)) => {
                 let now = self.now();

@@ -41,7 +41,7 @@ struct Double {
 impl Asks for Double {
     async fn answer(&self, request: Request) -> Result<Reply> {
         let slow = self.made.lock().unwrap().slow;
-        if request == Request::Drift && !slow.is_zero() {
+        if matches!(request, Request::Drift | Request::Observe) && !slow.is_zero() {
             tokio::time::sleep(slow).await;
         }
         let mut made = self.made.lock().unwrap();
@@ -313,6 +313,17 @@ async fn what_was_seen_while_an_update_began_is_not_believed() {
     scene.show();
     scene.pass(60 * SECOND).await;
     assert_eq!(scene.made(|made| made.repairs.len()), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_the_applier_is_not_told_while_the_machine_changes() {
+    let mut scene = Scene::new("", drift(&[1]));
+    scene.made(|made| (made.slow, made.silent) = (10 * SECOND, true));
+    scene.pass(5 * SECOND).await;
+    scene.circumstances.at_rest = false;
+    scene.show();
+    scene.pass(30 * SECOND).await;
+    assert_eq!(scene.told("DutyDelayed"), 0);
 }
 
 #[tokio::test(start_paused = true)]
