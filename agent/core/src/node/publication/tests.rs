@@ -314,3 +314,19 @@ fn an_update_that_waits_for_merged_policies_says_so_until_it_goes_on() {
     server.publish(&on_the_way(Phase::Draining, Some(update())));
     assert_eq!(prepared(&server).status, "True");
 }
+
+#[test]
+fn an_update_that_was_taken_back_is_not_said_to_have_changed_anything() {
+    for image_mode in [false, true] {
+        let mut server = at_rest();
+        server.gates.image_mode = image_mode;
+        for phase in [Phase::Considering, Phase::Draining, Phase::Executing, Phase::Restarting, Phase::Executing] {
+            server.publish(&on_the_way(phase, Some(update())));
+        }
+        let uncordoned = Situation { phase: Phase::Completing, update: Some(update()), ..settled("n", "a") };
+        server.publish(&Situation { verdict: at(Phase::Completing), ..uncordoned });
+        let told = ["UpdatePrepared", "Resumed"];
+        let open: Vec<String> = server.open().into_iter().filter(|type_| !told.contains(&type_.as_str())).collect();
+        assert!(open.is_empty(), "{open:?}");
+    }
+}

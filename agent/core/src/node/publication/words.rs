@@ -8,7 +8,7 @@ use super::known;
 use crate::api::Condition;
 use crate::api::machine_config_node::ConditionStatus::{self, False, True, Unknown};
 use crate::node::keys::NOT_YET_SET;
-use crate::node::situation::{Phase, Situation};
+use crate::node::situation::{Phase, Situation, Update};
 use crate::verdict::{Reason, State};
 
 mod change;
@@ -48,7 +48,7 @@ pub(super) fn own(type_: &'static str, situation: &Situation) -> Word {
         known::REBOOTED_NODE => rebooted(situation),
         known::NODE_DEGRADED => degraded(situation),
         known::APPLIED_FILES_AND_OS | known::APPLIED_FILES | known::APPLIED_OS_IMAGE | known::IMAGE_PULLED => {
-            Step::of(stage(situation)).map_or(Word::Ends, |step| change::child(type_, step, situation))
+            step(situation).map_or(Word::Ends, |step| change::child(type_, step, situation))
         }
         _ => Word::Keeps,
     }
@@ -70,9 +70,11 @@ pub(super) fn shared(
         (Phase::Considering | Phase::Refused | Phase::Held | Phase::Staging | Phase::Draining, _) => {
             if observed.is_some_and(is_ours) { Word::Ends } else { Word::Keeps }
         }
-        (phase, known::UPDATE_EXECUTED) => {
-            Step::of(phase).map_or(Word::Keeps, |step| change::parent(step, situation, gates))
-        }
+        (_, known::UPDATE_EXECUTED) => match step(situation) {
+            Some(step) => change::parent(step, situation, gates),
+            None if observed.is_some_and(is_ours) => Word::Ends,
+            None => Word::Keeps,
+        },
         (_, known::DRAINED) if undrained => says(False, EXECUTED_DRAINED, NOT_REQUIRED),
         _ => Word::Keeps,
     }
@@ -93,6 +95,17 @@ fn stage(situation: &Situation) -> Phase {
         Phase::Settled if situation.verdict.state() != State::UpToDate => Phase::Considering,
         phase => phase,
     }
+}
+
+/// How far the change of the machine is. Of an update that was taken back nothing is left.
+fn step(situation: &Situation) -> Option<Step> {
+    Step::of(stage(situation)).filter(|_| !is_taken_back(situation))
+}
+
+/// Whether workloads are let in again after an update that was begun and is not what the node is in.
+fn is_taken_back(situation: &Situation) -> bool {
+    let elsewhere = |update: &Update| situation.current.as_ref() != Some(&update.to);
+    stage(situation) == Phase::Completing && situation.update.as_ref().is_some_and(elsewhere)
 }
 
 /// Whether a condition that the controller writes too was last written by a daemon.
@@ -144,6 +157,7 @@ fn refusal(situation: &Situation) -> String {
 /// A restart is reported by its own condition, never by this one.
 fn post_action(situation: &Situation) -> Word {
     match (stage(situation), &situation.update) {
+        (Phase::Completing, Some(_)) if is_taken_back(situation) => Word::Ends,
         (Phase::Completing, Some(update)) if !update.reboot => {
             let told: Vec<String> = update.actions.iter().filter_map(|action| told(action)).collect();
             if told.is_empty() {
@@ -183,6 +197,7 @@ fn rebooted(situation: &Situation) -> Word {
     let done = || Statement { status: True, reason: known::REBOOTED_NODE, message: "Node has rebooted".to_owned() };
     let restarts = situation.update.as_ref().map(|update| update.reboot);
     match (stage(situation), restarts) {
+        (Phase::Completing, _) if is_taken_back(situation) => Word::Ends,
         (Phase::Restarting, _) => says(Unknown, known::REBOOTED_NODE, "Upgrade requires a reboot."),
         (Phase::Proving, _) | (Phase::Completing, Some(true)) => Word::Says(done()),
         (Phase::Completing, None) => Word::Corrects(done()),
