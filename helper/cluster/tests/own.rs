@@ -124,6 +124,7 @@ async fn chosen_by_pools(lab: &Lab) {
     let forbidden = set("rhel-10", &[]);
     assert_eq!(forbidden.status.code(), Some(1), "the manifests let nobody change a pool: {forbidden:?}");
     lab.let_change_pools().await;
+    dropped_while_the_gate_is_off(lab).await;
     assert!(set("rhel-10", &[]).status.success());
     assert_eq!(lab.pool().await["spec"]["osImageStream"]["name"], "rhel-10");
     lab.reports("rhel-10").await;
@@ -134,6 +135,14 @@ async fn chosen_by_pools(lab: &Lab) {
     let pool = lab.pool().await;
     assert_eq!(pool["spec"]["osImageStream"]["name"], "rhel-9");
     assert_eq!(pool["metadata"]["annotations"]["ostler.dev/last-os-image-stream"], "rhel-10");
+}
+
+async fn dropped_while_the_gate_is_off(lab: &Lab) {
+    lab.gate_streams(false).await;
+    let dropped = lab.run(&["streams", "set", "worker", "rhel-10"]);
+    assert_eq!(dropped.status.code(), Some(3), "{dropped:?}");
+    assert!(lab.said(&dropped).contains("while the feature gate OSStreams is off"), "{dropped:?}");
+    lab.gate_streams(true).await;
 }
 
 async fn written_by_one_of_two(lab: &Lab) {

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use ostler_core::api::{MachineConfig, MachineConfigPool};
 use serde_json::{Value, json};
 
+use crate::cluster::eventually;
 use crate::cluster::server::Server;
 
 const MANIFESTS: [&str; 2] = [
@@ -245,6 +246,23 @@ impl Lab {
     pub async fn reports(&self, stream: &str) {
         let status = json!({"status": {"osImageStream": {"name": stream}}});
         self.pools.patch_status("worker", &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
+    }
+
+    /// Defines pools with or without streams, as the feature gate has it.
+    pub async fn gate_streams(&self, on: bool) {
+        let mut definition = serde_json::to_value(MachineConfigPool::crd()).unwrap();
+        without_rules(&mut definition);
+        let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+        let fields = definition.pointer_mut(spec).unwrap().as_object_mut().unwrap();
+        assert!(on || fields.remove("osImageStream").is_some());
+        self.apply(definition).await;
+        let dry_run = PatchParams { dry_run: true, ..PatchParams::default() };
+        let patch = Patch::Merge(json!({"spec": {"osImageStream": {"name": "rhel-9"}}}));
+        eventually("the definition is in force", || async {
+            let pool = self.pools.patch("worker", &dry_run, &patch).await.unwrap();
+            pool.data.pointer("/spec/osImageStream/name").is_some() == on
+        })
+        .await;
     }
 
     /// Gives the helper's user what an administrator has.

@@ -5,7 +5,7 @@ use kube::api::{Api, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use ostler_cluster_core::objects::{MachineConfigPool, Resource};
 use ostler_cluster_core::streams::{Evidence, LAST_STREAM, Obstacle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::knowledge::Knowledge;
 use super::verdict::Verdict;
@@ -17,6 +17,9 @@ use crate::source::{Live, Source};
 
 /// What no force can help: the API server would refuse it.
 const NEVER: &str = "StreamMissing";
+
+const GATE_OFF: &str = "the API server drops spec.osImageStream of pools while the feature gate OSStreams is off\n\
+                        Fix: enable it in FeatureGate \"cluster\", or use a release that has it enabled";
 
 /// Moves it.
 pub async fn set(cluster: &ClusterOptions, options: &SetOptions) -> Result<Outcome> {
@@ -55,7 +58,8 @@ fn refusal(verdict: &Verdict<'_>, options: &SetOptions) -> Option<String> {
     Some(format!("refused: {of}{}{remedy}", obstacle.message))
 }
 
-/// Names the stream in the pool, and notes where the pool was: its status is blank until its nodes are there.
+/// Names the stream in the pool, and notes where the pool was: its status is blank until its nodes are there. While the
+/// feature gate is off, the API server drops the stream and succeeds, so it is asked first what it would keep.
 async fn patch(live: &Live, options: &SetOptions, last_known: Option<&Evidence>) -> Result<()> {
     let mut change = json!({"spec": {"osImageStream": {"name": options.stream}}});
     if let (Some(evidence), Some(fields)) = (last_known, change.as_object_mut()) {
@@ -64,8 +68,13 @@ async fn patch(live: &Live, options: &SetOptions, last_known: Option<&Evidence>)
     let kind = GroupVersionKind::gvk(MachineConfigPool::GROUP, MachineConfigPool::VERSION, MachineConfigPool::KIND);
     let resource = ApiResource::from_gvk_with_plural(&kind, MachineConfigPool::PLURAL);
     let api: Api<DynamicObject> = Api::all_with(live.client(), &resource);
-    let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let patched = api.patch(&options.pool, &parameters, &Patch::Merge(&change)).await;
-    patched.with_context(|| format!("cannot move pool {} to stream {}", options.pool, options.stream))?;
+    let failure = || format!("cannot move pool {} to stream {}", options.pool, options.stream);
+    for dry_run in [true, false] {
+        let parameters = PatchParams { dry_run, field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let patched = api.patch(&options.pool, &parameters, &Patch::Merge(&change)).await.with_context(failure)?;
+        if patched.data.pointer("/spec/osImageStream/name").and_then(Value::as_str) != Some(options.stream.as_str()) {
+            return Err(Trouble::no_answer(format!("{}: {GATE_OFF}", failure())).into());
+        }
+    }
     Ok(())
 }
