@@ -40,7 +40,7 @@ fn an_agent_in_a_long_change_is_alive_and_ends_after_it() {
     agent.wait_until("it ends", || agent.property("ActiveState") == "inactive");
     assert_eq!((agent.property("Result"), agent.property("NRestarts")), ("success".into(), "0".into()));
     let status = agent.node.status();
-    assert_eq!((&status["awaitsReboot"], &status["restart"]), (&json!(true), &json!(null)), "{status:#}");
+    assert_eq!((&status["stagedFor"], &status["open"]), (&json!("new"), &json!(null)), "{status:#}");
 
     agent.node.machine.run("systemctl", &["start", "--no-block", "ostler.service"]);
     agent.node.machine.reboot_and_wait();

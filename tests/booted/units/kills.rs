@@ -20,7 +20,7 @@ pub fn kill(packaged: &Packaged, unit: &str) {
 pub fn in_the_middle() -> Option<Packaged> {
     os_root::or_stand_ins()?;
     let mut packaged = Packaged::install()?;
-    packaged.standalone();
+    packaged.standalone_with("--stage-after-drain");
     packaged.node.machine.reboot();
     packaged.wait_until("the node is in its configuration", || packaged.rests_in("old"));
     packaged.node.fault(&json!({"bootc": {"slow_until": "/run/go", "method": "switch"}}));

@@ -60,7 +60,13 @@ impl Packaged {
 
     /// Has a directory say what is desired, which is `old`.
     fn standalone(&self) {
-        self.write(&format!("etc/systemd/system/{AGENT}.d/test.conf"), STANDALONE);
+        self.standalone_with("");
+    }
+
+    /// The same, with one more option for the agent.
+    fn standalone_with(&self, option: &str) {
+        let unit = STANDALONE.replace("--node-name=node-1", &format!("--node-name=node-1 {option}"));
+        self.write(&format!("etc/systemd/system/{AGENT}.d/test.conf"), &unit);
         self.desire("1-old", &self.node.config("old", 0, &["old.karg"]));
     }
 

@@ -122,7 +122,6 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         teller.tell(&Notice::DutyRefused { duty: "first boot".to_owned(), reason });
     }
     let kubelet = kubelet(options)?;
-    let prove_within = Duration::from_secs(60 * u64::from(options.prove_within));
     let mut duties = duties(options, &root, outside.provider(), kubelet.clone());
     if !options.once {
         duties.begin(|post| duty::drift::run(post, root.clone(), below.clone()));
@@ -135,14 +134,18 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         health: Health { kubelet, systemd: live },
         duties,
         root,
-        manner: Manner {
-            once: options.once,
-            restarts: live.then(|| reboot_policy(options)),
-            prove_within,
-            stages_first: !options.stage_after_drain,
-        },
+        manner: manner(options, live),
     };
     Ok(Worker::new(parts).work().await.into())
+}
+
+fn manner(options: &DaemonOptions, live: bool) -> Manner {
+    Manner {
+        once: options.once,
+        restarts: live.then(|| reboot_policy(options)),
+        prove_within: Duration::from_secs(60 * u64::from(options.prove_within)),
+        stages_first: !options.stage_after_drain,
+    }
 }
 
 /// A cluster's controllers order restarts by what they desire; whoever puts a file into a directory may not mean to.
