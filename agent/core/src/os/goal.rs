@@ -58,6 +58,9 @@ pub struct OsChange {
     /// The image that packages come from, where any are wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extensions_image: Option<String>,
+    /// Deployments that were wanted ones already when the transaction began, by checksum and serial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<(String, u32)>,
 }
 
 impl OsChange {
@@ -71,7 +74,8 @@ impl OsChange {
         if wants {
             Pinned::parse(&wish.extensions_image)?;
         }
-        Ok(Self { before: before.clone(), goal, extensions_image: wants.then(|| wish.extensions_image.clone()) })
+        let extensions_image = wants.then(|| wish.extensions_image.clone());
+        Ok(Self { before: before.clone(), goal, extensions_image, kept: Vec::new() })
     }
 
     /// The deployment that a direction leads to.

@@ -39,7 +39,11 @@ impl<D: Disk> Machine<'_, D> {
         self.with_nics(host, &mut change.goal, &journey.target.config)?;
         let forgiven = journey.purpose == Purpose::Rollback || observe::forced(self.disk)?;
         let failed = if forgiven { Vec::new() } else { self.failed()? };
-        if state.deployments.iter().any(|kept| change.check(Direction::Forward, kept).is_ok()) {
+        let fitting = state.deployments.iter().filter(|kept| change.check(Direction::Forward, kept).is_ok());
+        let fitting: Vec<&Installed> = fitting.collect();
+        let kept = fitting.iter().filter(|kept| state.staged.as_ref() != Some(kept));
+        change.kept = kept.map(|kept| (kept.checksum.clone(), kept.serial)).collect();
+        if !fitting.is_empty() {
             // It has been here before: there is nothing to be fetched, and nobody to be asked.
             return known(change, &failed);
         }
@@ -153,7 +157,9 @@ impl Staging<'_> {
         }
         let booted = state.booted.unwrap_or_default();
         let Err(source) = self.change.check(self.direction, &booted) else { return Ok(()) };
-        let finished = state.deployments.iter().any(|deployment| self.fits(Some(deployment)));
+        // One that was kept from before says nothing of the one that was staged.
+        let is_kept = |one: &Installed| self.change.kept.contains(&(one.checksum.clone(), one.serial));
+        let finished = state.deployments.iter().any(|one| self.fits(Some(one)) && !is_kept(one));
         let last_words = || if by_boot_loader { self.host.last_words() } else { None };
         let words = state.finalization_failure.or_else(last_words);
         let there = (by_boot_loader && finished) || words.is_some();

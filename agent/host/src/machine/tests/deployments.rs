@@ -285,6 +285,25 @@ fn a_power_cut_is_not_held_against_the_new_system() {
     assert_eq!(node.settle(Restart::Clean).unwrap().ending, Ending::Applied);
 }
 
+/// The deployment that is still there from before the rollback is not the one that was staged and lost.
+#[test]
+fn a_power_cut_is_not_held_against_a_system_that_was_kept_from_before() {
+    let mut node = settled_node();
+    node.apply(&new_target()).unwrap();
+    assert_eq!(node.settle(Restart::Clean).unwrap().ending, Ending::Applied);
+    let machine = node.machine();
+    let proposal = transaction::propose_rollback(&machine, &Rules::default()).unwrap().unwrap();
+    transaction::run(&machine, &proposal, &mut |_| {}).unwrap();
+    drop(machine);
+    assert_eq!(node.settle(Restart::Clean).unwrap().ending, Ending::Applied);
+    assert_eq!(end(&node), "old");
+    node.apply(&new_target()).unwrap();
+    assert!(matches!(node.settle(Restart::Cut).unwrap().ending, Ending::Undone { .. }));
+    node.apply(&new_target()).unwrap();
+    assert_eq!(node.settle(Restart::Clean).unwrap().ending, Ending::Applied);
+    assert_eq!(end(&node), "new");
+}
+
 #[test]
 fn a_failure_to_stage_changes_nothing() {
     let mut node = settled_node();

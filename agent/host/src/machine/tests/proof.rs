@@ -106,7 +106,7 @@ fn what_is_on_trial_after_a_transaction_follows_from_how_it_ended() {
 
 fn os_change() -> OsChange {
     let before = Installed::default();
-    OsChange { goal: Goal::keeping(&before), before, extensions_image: None }
+    OsChange { goal: Goal::keeping(&before), before, extensions_image: None, kept: Vec::new() }
 }
 
 /// A change that takes effect with a restart.
