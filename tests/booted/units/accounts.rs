@@ -28,7 +28,7 @@ fn remove_user(packaged: &Packaged) {
 
 fn comes_up(packaged: &Packaged) {
     packaged.wait_until("the agent is ready", || packaged.show(AGENT, "ActiveState") == "active");
-    assert_eq!(packaged.show(SOCKET, "ActiveState"), "active");
+    packaged.wait_until("the socket is started again", || packaged.show(SOCKET, "ActiveState") == "active");
     let socket = packaged.node.machine.run("stat", &["--format=%a %U %G", "/run/ostler/applier.sock"]);
     assert_eq!(socket, "660 root ostler\n");
     packaged.wait_until("the node is in its configuration", || packaged.rests_in("old"));
