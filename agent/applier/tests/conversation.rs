@@ -47,7 +47,7 @@ fn another_version_is_refused_with_both_versions_and_the_remedy() {
     let failure = failure(&mut peer);
     let said = format!("{failure:?}");
     for part in
-        ["protocol 2,", "protocol 43", "7.7.7", env!("CARGO_PKG_VERSION"), "systemctl restart ostler ostler-applier"]
+        ["protocol 3,", "protocol 44", "7.7.7", env!("CARGO_PKG_VERSION"), "systemctl restart ostler ostler-applier"]
     {
         assert!(said.contains(part), "{part} in {said}");
     }

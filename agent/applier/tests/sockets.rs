@@ -231,5 +231,5 @@ fn a_user_who_is_not_allowed_is_told_so_and_the_connection_closes() {
 #[test]
 fn a_user_who_is_allowed_is_greeted() {
     let Some(said) = told_to_a_stranger(Allowed::uids(&[STRANGER])) else { return };
-    assert!(said.contains("\"protocol\":2") && said.contains("closed false"), "{said}");
+    assert!(said.contains("\"protocol\":3") && said.contains("closed false"), "{said}");
 }
