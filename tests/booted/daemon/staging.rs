@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{Agent, DESIRED};
-use crate::node::drivers;
+use crate::node::{Driver, drivers};
 
 /// Whether the image of `new` is staged for it.
 fn is_staged(agent: &Agent) -> bool {
@@ -66,4 +66,23 @@ fn what_was_staged_for_an_update_that_is_taken_back_is_dropped() {
         assert!(!agent.node.machine.path("run/ostree/staged-deployment-locked").exists());
         assert_eq!(agent.node.end(), "old", "{driver:?}");
     }
+}
+
+/// Another controller may be in the middle of something of its own.
+#[test]
+fn what_another_controller_has_staged_is_neither_locked_nor_dropped() {
+    let Some(agent) = Agent::start(Driver::Bootc, 20, "") else { return };
+    let node = &agent.node;
+    node.write("etc/ostler/os-backend", "external");
+    node.write("run/ostree/auth.json", &node.read("var/lib/kubelet/config.json"));
+    let other = node.derive("other", "usr/lib/other", "x");
+    node.machine.run("bootc", &["switch", "--transport", "registry", &other]);
+    let staged = node.status()["os"]["staged"]["digest"].clone();
+    assert!(other.ends_with(staged.as_str().unwrap()));
+    agent.desire("2-new", &node.config("new", 1, &["old.karg"]));
+    agent.wait_until("it waits for the controller", || agent.property("StatusText").contains("external"));
+    fs::remove_file(node.machine.path(&format!("{DESIRED}/2-new.json"))).unwrap();
+    agent.wait_until("it is at rest", || agent.property("StatusText").starts_with("Up to date."));
+    assert_eq!(node.status()["os"]["staged"]["digest"], staged);
+    assert!(!node.machine.path("run/ostree/staged-deployment-locked").exists());
 }

@@ -119,8 +119,8 @@ impl Worker {
 
     async fn unstage(&mut self) -> Result<String, Failure> {
         match self.put(Request::Unstage).await? {
-            Reply::Failed(failure) => Err(failure),
-            _ => Ok("what was staged ahead was dropped".to_owned()),
+            Reply::Nothing => Ok("what was staged ahead was dropped".to_owned()),
+            other => Err(unexpected(&other)),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use ostler_core::os::backend::Backend;
 use ostler_core::transaction::{Direction, Phase, Progress};
 
 use super::Machine;
@@ -35,7 +36,9 @@ impl<D: Disk> Machine<'_, D> {
         let direction = Direction::Forward;
         listener(Progress { direction, phase: Phase::Check, subject: None });
         let way = transaction::check(self, proposal)?;
-        if way.os.is_none() {
+        let (Some(host), Some(change)) = (&self.surroundings.os, &way.os) else { return Ok(false) };
+        if host.backend(&change.goal)?.backend() == Backend::External {
+            // Another controller stages, and what it has staged is not ours to lock or to drop.
             return Ok(false);
         }
         listener(Progress { direction, phase: Phase::Stage, subject: None });
@@ -52,15 +55,18 @@ impl<D: Disk> Machine<'_, D> {
         }
     }
 
-    /// Drops the deployment that was staged for a change that is not made, if there is one.
+    /// Drops the deployment that was staged for a change that is not made, if there is one. One that was there before, and fits,
+    /// has no lock of ours and stays.
     pub fn unstage(&self) -> Result<(), Trouble> {
-        match &self.surroundings.os {
-            Some(host) if staged_for(self.disk)?.is_some() => {
-                host.sysroot().discard()?;
-                self.unlock_staged()
-            }
-            Some(_) | None => Ok(()),
+        let Some(host) = &self.surroundings.os else { return Ok(()) };
+        if staged_for(self.disk)?.is_none() {
+            return Ok(());
         }
+        let lock = path(LOCK)?;
+        if self.disk.stat(&lock).map_err(Trouble::disk("inspect", &lock))?.is_some() {
+            host.sysroot().discard()?;
+        }
+        self.unlock_staged()
     }
 
     /// From now on no restart boots what is staged, or will be.
