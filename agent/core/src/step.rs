@@ -154,6 +154,33 @@ impl Step {
             | Self::Reboot => None,
         }
     }
+
+    /// Whether systemd has to read its units again afterwards.
+    pub const fn is_about_units(&self) -> bool {
+        match self {
+            Self::WriteUnit { .. }
+            | Self::WriteDropin { .. }
+            | Self::RemoveUnit { .. }
+            | Self::RemoveDropin { .. }
+            | Self::MaskUnit { .. }
+            | Self::UnmaskUnit { .. }
+            | Self::EnableUnit { .. }
+            | Self::DisableUnit { .. }
+            | Self::PresetUnit { .. } => true,
+            Self::StageOs(_)
+            | Self::Drain
+            | Self::WriteFile { .. }
+            | Self::RemoveFile { .. }
+            | Self::SetSshKeys { .. }
+            | Self::SetPassword { .. }
+            | Self::LockPassword { .. }
+            | Self::RecordConfig { .. }
+            | Self::DaemonReload
+            | Self::ReloadService { .. }
+            | Self::RestartService { .. }
+            | Self::Reboot => false,
+        }
+    }
 }
 
 /// What makes a service read a change.

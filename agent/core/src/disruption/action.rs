@@ -38,6 +38,19 @@ impl Action {
             Self::None | Self::Drain | Self::DaemonReload | Self::Reboot => None,
         }
     }
+
+    /// The action as MachineConfigNode conditions name it: its type in the API, and its service.
+    pub fn api_name(&self) -> String {
+        match self {
+            Self::None => "None".to_owned(),
+            Self::Drain => "Drain".to_owned(),
+            Self::DaemonReload => "DaemonReload".to_owned(),
+            Self::Reload(service) => format!("Reload {service}"),
+            Self::Restart(service) => format!("Restart {service}"),
+            Self::Special => "Special".to_owned(),
+            Self::Reboot => "Reboot".to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for Action {

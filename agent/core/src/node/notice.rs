@@ -359,9 +359,9 @@ pub enum Notice {
 
 mod words;
 
-/// One list for both, so that no notice is without an identifier and none is missing where all are wanted.
-macro_rules! identifiers {
-    ($($name:ident: $id:literal,)*) => {
+/// One list, so that no notice is without a weight and an identifier and none is missing where all are wanted.
+macro_rules! notices {
+    ($($name:ident: $weight:ident $id:literal,)*) => {
         impl Notice {
             /// All kinds of notices, by name and identifier.
             pub const IDS: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $id)),*];
@@ -372,67 +372,74 @@ macro_rules! identifiers {
                     $(Self::$name { .. } => $id,)*
                 }
             }
+
+            /// How much it matters.
+            pub const fn weight(&self) -> Weight {
+                match self {
+                    $(Self::$name { .. } => Weight::$weight,)*
+                }
+            }
         }
     };
 }
 
-identifiers! {
-    Started: "f33c2e6dcfef7789b2d73d1838631e7d",
-    Stopped: "699ce4ba102751d980c2ce8be0a6fe93",
-    Turn: "e8b54b8050d0532cb34b5d017391628a",
-    UpdateWanted: "7b0df1cbf38f619fee55e261e5a5dd25",
-    Superseded: "949c2cb65d9c436eed63b649719305d7",
-    Refused: "06a781d380e8fdf769ff6052833cc38e",
-    Held: "31c99ca12290f4e1de9a2ffd11601226",
-    DrainAsked: "feacd08c981f2fc3f30c183f7bcc82a5",
-    Drained: "1b84d88008bc96d030eae0d152d10939",
-    UncordonAsked: "f397235f31073a76c3021aa0965fb74a",
-    UpdateBegun: "e5d8cfad669422ae23139205ffec9f6b",
-    Applied: "21b0986b661cdda48d81bded00f2d4bf",
-    Timed: "4682ae3625b248669421dede5e27658c",
-    ServiceTold: "3008de7840313adac682ab4d49bbf94f",
-    ServiceFailed: "c6be40148e614d13b1a27bc2fb117030",
-    Restarting: "22c5830fbae7a4e2aa06e66c49045e72",
-    RestartLate: "338816923f8236039be768d2f64170de",
-    Restarted: "354bf51142b4c949b2fc743b3d2ef7fd",
-    Proven: "c3ed2e2509a0a5e6decd86baf8d53d5c",
-    GivenUp: "d54aca4dc92432df9e2e2e821573f3ba",
-    Failed: "bc1a48fe9dc095d033f473d743ef00bb",
-    Retrying: "86ccba1e6ad03c1ece6c7ce31c32dfb7",
-    Recovered: "6e66ae0b9ef9e66107b636cbe73d5370",
-    Done: "d12983457052d420076419cb72e45166",
-    BaseKept: "2a655e38dc32ce442444134f5e474740",
-    BaseMissing: "ee5871a7c7c15cfda014043b13f7dcff",
-    IrreconcilableFound: "38099065326a478890b918dbf18d51b4",
-    ApiLost: "4f81838e7637a49272f145d4efc400b0",
-    ApiBack: "3e7b45435fd691d736029eeaa69affb2",
-    TerminationPostponed: "7d6e22905e6ba214896576d66cf0d102",
-    FinalizationFailed: "b0c7b813ae105ed72352fb35333d547c",
-    MetricsUnavailable: "63647a8021f343c5a207aa71e7158a96",
-    ControlUnavailable: "c1031fcb17544ac1bd708a8bbe36ba0d",
-    DutyDelayed: "6826e0502bb54c4289510c663888501b",
-    DutyRefused: "49fdf4a40385457c9f40f1667b03e011",
-    DriftWatched: "29d44d9d8b4e4db1b3392db6e27c78cb",
-    DriftUnwatched: "784e4dfdb8b543a79ce9368fadb66c79",
-    DriftFound: "e0c10682f2b64268a333c1e3d4d91c6c",
-    DriftRepaired: "003fd9589b884aeab9be67afa2964c5c",
-    DriftFought: "eb863d463e56408899ade395095e82ec",
-    DriftGone: "16e5f38b1d4b468abbe2b12c913bea81",
-    CertificatesWritten: "501599a471f444abbb5505ee9ef768bb",
-    KubeletRestarted: "87c2f95edfb14780bebc7810ceb81ff2",
-    KubeletUnwell: "a088dd1ecd9c424a8b956e8e8437c529",
-    KubeletWell: "e708ad94ff2e4654ae3700ff164c81be",
-    PrefetchBegun: "409281a2d0504cd59d8767d6aec88852",
-    ImagesPinned: "de12be54441549b7b350a2055139eb1e",
-    PrefetchFailed: "996a1c1af0524c86b2e3132ca5bc756d",
-    NicNamesKept: "a654d8c91b334e74a2280e6cba210bde",
-    RivalFound: "a1dc08ea85d14d62bb7fa194b918e9f2",
-    RivalGone: "8949259c10794429a30448fc8b47da71",
-    TakenOver: "b38e1b08d6394eda83c551aa75976d38",
-    CredentialsAwaited: "4778115fd1864b21b5d0ef4974210925",
-    ConfigDoubtful: "49f969c6416b4b43a516b1a0963e6ca0",
-    PoliciesUnmerged: "d72e1587be1f4c73aa0b498b7e73b770",
-    Attention: "dc5ced7e705748d6a5e7bca13f6074cf",
+notices! {
+    Started: Usual "f33c2e6dcfef7789b2d73d1838631e7d",
+    Stopped: Usual "699ce4ba102751d980c2ce8be0a6fe93",
+    Turn: Detail "e8b54b8050d0532cb34b5d017391628a",
+    UpdateWanted: Usual "7b0df1cbf38f619fee55e261e5a5dd25",
+    Superseded: Usual "949c2cb65d9c436eed63b649719305d7",
+    Refused: Failure "06a781d380e8fdf769ff6052833cc38e",
+    Held: Warning "31c99ca12290f4e1de9a2ffd11601226",
+    DrainAsked: Usual "feacd08c981f2fc3f30c183f7bcc82a5",
+    Drained: Usual "1b84d88008bc96d030eae0d152d10939",
+    UncordonAsked: Usual "f397235f31073a76c3021aa0965fb74a",
+    UpdateBegun: Usual "e5d8cfad669422ae23139205ffec9f6b",
+    Applied: Usual "21b0986b661cdda48d81bded00f2d4bf",
+    Timed: Usual "4682ae3625b248669421dede5e27658c",
+    ServiceTold: Usual "3008de7840313adac682ab4d49bbf94f",
+    ServiceFailed: Warning "c6be40148e614d13b1a27bc2fb117030",
+    Restarting: Usual "22c5830fbae7a4e2aa06e66c49045e72",
+    RestartLate: Warning "338816923f8236039be768d2f64170de",
+    Restarted: Usual "354bf51142b4c949b2fc743b3d2ef7fd",
+    Proven: Usual "c3ed2e2509a0a5e6decd86baf8d53d5c",
+    GivenUp: Failure "d54aca4dc92432df9e2e2e821573f3ba",
+    Failed: Failure "bc1a48fe9dc095d033f473d743ef00bb",
+    Retrying: Warning "86ccba1e6ad03c1ece6c7ce31c32dfb7",
+    Recovered: Usual "6e66ae0b9ef9e66107b636cbe73d5370",
+    Done: Usual "d12983457052d420076419cb72e45166",
+    BaseKept: Warning "2a655e38dc32ce442444134f5e474740",
+    BaseMissing: Warning "ee5871a7c7c15cfda014043b13f7dcff",
+    IrreconcilableFound: Warning "38099065326a478890b918dbf18d51b4",
+    ApiLost: Warning "4f81838e7637a49272f145d4efc400b0",
+    ApiBack: Usual "3e7b45435fd691d736029eeaa69affb2",
+    TerminationPostponed: Warning "7d6e22905e6ba214896576d66cf0d102",
+    FinalizationFailed: Warning "b0c7b813ae105ed72352fb35333d547c",
+    MetricsUnavailable: Warning "63647a8021f343c5a207aa71e7158a96",
+    ControlUnavailable: Detail "c1031fcb17544ac1bd708a8bbe36ba0d",
+    DutyDelayed: Warning "6826e0502bb54c4289510c663888501b",
+    DutyRefused: Failure "49fdf4a40385457c9f40f1667b03e011",
+    DriftWatched: Usual "29d44d9d8b4e4db1b3392db6e27c78cb",
+    DriftUnwatched: Warning "784e4dfdb8b543a79ce9368fadb66c79",
+    DriftFound: Warning "e0c10682f2b64268a333c1e3d4d91c6c",
+    DriftRepaired: Usual "003fd9589b884aeab9be67afa2964c5c",
+    DriftFought: Warning "eb863d463e56408899ade395095e82ec",
+    DriftGone: Usual "16e5f38b1d4b468abbe2b12c913bea81",
+    CertificatesWritten: Usual "501599a471f444abbb5505ee9ef768bb",
+    KubeletRestarted: Usual "87c2f95edfb14780bebc7810ceb81ff2",
+    KubeletUnwell: Warning "a088dd1ecd9c424a8b956e8e8437c529",
+    KubeletWell: Usual "e708ad94ff2e4654ae3700ff164c81be",
+    PrefetchBegun: Usual "409281a2d0504cd59d8767d6aec88852",
+    ImagesPinned: Usual "de12be54441549b7b350a2055139eb1e",
+    PrefetchFailed: Warning "996a1c1af0524c86b2e3132ca5bc756d",
+    NicNamesKept: Usual "a654d8c91b334e74a2280e6cba210bde",
+    RivalFound: Warning "a1dc08ea85d14d62bb7fa194b918e9f2",
+    RivalGone: Usual "8949259c10794429a30448fc8b47da71",
+    TakenOver: Usual "b38e1b08d6394eda83c551aa75976d38",
+    CredentialsAwaited: Warning "4778115fd1864b21b5d0ef4974210925",
+    ConfigDoubtful: Warning "49f969c6416b4b43a516b1a0963e6ca0",
+    PoliciesUnmerged: Warning "d72e1587be1f4c73aa0b498b7e73b770",
+    Attention: Failure "dc5ced7e705748d6a5e7bca13f6074cf",
 }
 
 #[cfg(test)]

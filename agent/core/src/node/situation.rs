@@ -6,6 +6,7 @@ use super::duties::Duties;
 use super::view::ConfigRef;
 use crate::api::IrreconcilableChange;
 use crate::bootstrap::Bootstrap;
+use crate::disruption::Action;
 use crate::verdict::Verdict;
 
 /// Where a node stands.
@@ -89,8 +90,8 @@ pub struct Update {
     pub from: String,
     /// The configuration after.
     pub to: ConfigRef,
-    /// What makes it take effect, in the words of the policies.
-    pub actions: Vec<String>,
+    /// The actions that make it take effect.
+    pub actions: Vec<Action>,
     /// Whether workloads have to leave.
     pub drain: bool,
     /// Whether the operating system changes.

@@ -1,7 +1,6 @@
 //! Looking at an update before it is begun: planned here, checked by the root half, and put in a few words.
 
 use ostler_core::diff::Parts;
-use ostler_core::disruption::Action;
 use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::node::{ConfigRef, Outlook, Trouble, TroubleKind, Update};
 use ostler_core::observed::Observed;
@@ -148,24 +147,11 @@ fn summary(subject: &Subject, machine: &Observed, parts: Parts, plan: &Plan) -> 
     Update {
         from: machine.current.name.clone(),
         to: subject.desired.clone(),
-        actions: plan.actions.list().iter().map(word).collect(),
+        actions: plan.actions.list(),
         drain: plan.drain.is_needed(),
         os: parts.os(),
         keys: plan.steps.iter().any(|step| matches!(step, Step::SetSshKeys { .. })),
         reboot: plan.reboots(),
-    }
-}
-
-/// An action in the words of the API.
-fn word(action: &Action) -> String {
-    match action {
-        Action::None => "None".to_owned(),
-        Action::Drain => "Drain".to_owned(),
-        Action::DaemonReload => "DaemonReload".to_owned(),
-        Action::Reload(service) => format!("Reload {service}"),
-        Action::Restart(service) => format!("Restart {service}"),
-        Action::Special => "Special".to_owned(),
-        Action::Reboot => "Reboot".to_owned(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! The words of notices, their weight, and which of them are events of the node.
 
-use super::{EventKind, Notice, Weight};
+use super::{EventKind, Notice};
 use crate::words::count as counted;
-
-mod duties;
 
 /// A failure after which the same is tried again.
 fn retrying(reason: &str, attempt: u32, seconds: u64) -> String {
@@ -12,40 +10,6 @@ fn retrying(reason: &str, attempt: u32, seconds: u64) -> String {
 }
 
 impl Notice {
-    /// How much it matters.
-    pub const fn weight(&self) -> Weight {
-        match self {
-            Self::Turn { .. } | Self::ControlUnavailable { .. } => Weight::Detail,
-            Self::Held { .. }
-            | Self::RestartLate { .. }
-            | Self::Retrying { .. }
-            | Self::BaseKept { .. }
-            | Self::BaseMissing { .. }
-            | Self::IrreconcilableFound { .. }
-            | Self::ApiLost { .. }
-            | Self::TerminationPostponed
-            | Self::FinalizationFailed { .. }
-            | Self::MetricsUnavailable { .. }
-            | Self::DutyDelayed { .. }
-            | Self::DriftUnwatched { .. }
-            | Self::DriftFound { .. }
-            | Self::DriftFought { .. }
-            | Self::KubeletUnwell { .. }
-            | Self::PrefetchFailed { .. }
-            | Self::CredentialsAwaited { .. }
-            | Self::ConfigDoubtful { .. }
-            | Self::PoliciesUnmerged { .. }
-            | Self::ServiceFailed { .. }
-            | Self::RivalFound { .. } => Weight::Warning,
-            Self::Refused { .. }
-            | Self::GivenUp { .. }
-            | Self::Failed { .. }
-            | Self::DutyRefused { .. }
-            | Self::Attention { .. } => Weight::Failure,
-            _ => Weight::Usual,
-        }
-    }
-
     /// The event of the node, where it is one: kind and reason.
     pub const fn event(&self) -> Option<(EventKind, &'static str)> {
         use EventKind::{Normal, Warning};
@@ -74,7 +38,42 @@ impl Notice {
             Self::PrefetchFailed { .. } => Some((Warning, "PrefetchFailed")),
             Self::PoliciesUnmerged { .. } => Some((Warning, "PoliciesNotMerged")),
             Self::Attention { .. } => Some((Warning, "NeedsAttention")),
-            _ => None,
+            Self::Started { .. }
+            | Self::Stopped
+            | Self::Turn { .. }
+            | Self::UpdateWanted { .. }
+            | Self::Superseded { .. }
+            | Self::Drained { .. }
+            | Self::UpdateBegun { os: false, .. }
+            | Self::Applied { reboot: true, .. }
+            | Self::Timed { .. }
+            | Self::RestartLate { .. }
+            | Self::Restarted { .. }
+            | Self::Proven { .. }
+            | Self::Retrying { .. }
+            | Self::Recovered { .. }
+            | Self::BaseKept { .. }
+            | Self::BaseMissing { .. }
+            | Self::IrreconcilableFound { .. }
+            | Self::ApiLost { .. }
+            | Self::ApiBack
+            | Self::MetricsUnavailable { .. }
+            | Self::ControlUnavailable { .. }
+            | Self::DutyDelayed { .. }
+            | Self::DriftUnwatched { .. }
+            | Self::DriftFought { .. }
+            | Self::DriftGone { .. }
+            | Self::CertificatesWritten { .. }
+            | Self::KubeletUnwell { .. }
+            | Self::KubeletWell
+            | Self::PrefetchBegun { .. }
+            | Self::ImagesPinned { .. }
+            | Self::NicNamesKept { .. }
+            | Self::RivalFound { .. }
+            | Self::RivalGone
+            | Self::TakenOver { .. }
+            | Self::CredentialsAwaited { .. }
+            | Self::ConfigDoubtful { .. } => None,
         }
     }
 
@@ -103,17 +102,47 @@ impl Notice {
             | Self::ConfigDoubtful { config, .. }
             | Self::PoliciesUnmerged { config, .. }
             | Self::TakenOver { config, .. } => Some(config),
-            _ => None,
+            Self::Started { .. }
+            | Self::Stopped
+            | Self::Turn { .. }
+            | Self::DrainAsked { .. }
+            | Self::Drained { .. }
+            | Self::UncordonAsked { .. }
+            | Self::ServiceTold { .. }
+            | Self::Restarting { .. }
+            | Self::RestartLate { .. }
+            | Self::Retrying { .. }
+            | Self::BaseMissing { .. }
+            | Self::IrreconcilableFound { .. }
+            | Self::ApiLost { .. }
+            | Self::ApiBack
+            | Self::TerminationPostponed
+            | Self::FinalizationFailed { .. }
+            | Self::MetricsUnavailable { .. }
+            | Self::ControlUnavailable { .. }
+            | Self::DutyDelayed { .. }
+            | Self::DutyRefused { .. }
+            | Self::DriftUnwatched { .. }
+            | Self::CertificatesWritten { .. }
+            | Self::KubeletRestarted { .. }
+            | Self::KubeletUnwell { .. }
+            | Self::KubeletWell
+            | Self::PrefetchBegun { .. }
+            | Self::ImagesPinned { .. }
+            | Self::PrefetchFailed { .. }
+            | Self::NicNamesKept { .. }
+            | Self::RivalFound { .. }
+            | Self::RivalGone
+            | Self::CredentialsAwaited { .. }
+            | Self::Attention { .. } => None,
         }
     }
 
-    /// What to say.
+    /// The text of the journal line, and of the event where it is one.
+    // A flat match with one arm per notice: a new notice without a text must not compile.
+    #[allow(clippy::too_many_lines)]
     pub fn message(&self) -> String {
-        self.of_course().or_else(|| self.of_trouble()).or_else(|| duties::message(self)).unwrap_or_default()
-    }
-
-    fn of_course(&self) -> Option<String> {
-        Some(match self {
+        match self {
             Self::Started { version } => format!("ostler {version} looks after this node"),
             Self::Stopped => "ostler ends; the node stays as it is".to_owned(),
             Self::Turn { reason, next } => format!("{reason}: {next}"),
@@ -152,12 +181,6 @@ impl Notice {
             Self::Recovered { config, undone: false } => format!("an interrupted change was finished: {config}"),
             Self::Done { config } => format!("Setting node to Done: it is in {}", config.config),
             Self::ApiBack => "the cluster can be reached again".to_owned(),
-            _ => return None,
-        })
-    }
-
-    fn of_trouble(&self) -> Option<String> {
-        Some(match self {
             Self::Refused { config, reason } => format!("update to {config} refused: {reason}"),
             Self::Attention { reason } => format!("needs attention: {reason}"),
             Self::Held { config, reason, release } => {
@@ -200,7 +223,50 @@ impl Notice {
             Self::ControlUnavailable { reason } => {
                 format!("the log level cannot be changed over D-Bus, everything else goes on: {reason}")
             }
-            _ => return None,
-        })
+            Self::DriftWatched { config } => format!("Config Drift Monitor started, watching against {config}"),
+            Self::DriftUnwatched { reason } => {
+                format!("changes to files cannot be listened for, they are looked for now and then: {reason}")
+            }
+            Self::DriftFound { config, count, words } => {
+                format!("{} from {config}: {words}; see \"ostler drift\"", counted(*count, "difference"))
+            }
+            Self::DriftRepaired { config, count } => {
+                format!("{} from {config} repaired, as the drift policy says", counted(*count, "difference"))
+            }
+            Self::DriftFought { config, repairs, seconds } => format!(
+                "what differs from {config} was put right {repairs} times and changed again each time; again in {seconds} \
+                 seconds; see \"ostler drift\""
+            ),
+            Self::DriftGone { config } => format!("this node agrees with {config} again"),
+            Self::DutyDelayed { duty, reason, attempt, seconds } => {
+                retrying(&format!("{duty}: {reason}"), *attempt, *seconds)
+            }
+            Self::DutyRefused { duty, reason } => format!("{duty}: {reason}"),
+            Self::CertificatesWritten { count } => {
+                format!("renewed {} with certificates or credentials", counted(*count, "file"))
+            }
+            Self::KubeletRestarted { reason } => format!("the kubelet was restarted: {reason}"),
+            Self::KubeletUnwell { failures } => format!(
+                "the kubelet has not said that it is well {failures} times in a row; see \"systemctl status kubelet\""
+            ),
+            Self::KubeletWell => "the kubelet says again that it is well".to_owned(),
+            Self::PrefetchBegun { images } => {
+                format!("pulling {} ahead of need", counted(*images, "pinned image"))
+            }
+            Self::ImagesPinned { images } => format!("all {images} pinned images are on this node"),
+            Self::PrefetchFailed { reason } => format!("pinned images cannot be had: {reason}"),
+            Self::NicNamesKept { arguments } => {
+                format!(
+                    "the names of network devices were made to last, with {}",
+                    counted(*arguments, "kernel argument")
+                )
+            }
+            Self::RivalFound { pid, what } => format!(
+                "{what} runs on this node as process {pid}, so nothing is changed or said; keep its daemon set away from this \
+                 node, or stop ostler"
+            ),
+            Self::RivalGone => "no machine-config-daemon runs on this node any more".to_owned(),
+            Self::TakenOver { config, words } => format!("adopted {config}, which ostler did not apply: {words}"),
+        }
     }
 }

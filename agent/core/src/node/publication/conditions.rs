@@ -83,7 +83,7 @@ impl<'a> Ledger<'a> {
         let Some(observed) = observed else {
             return match word {
                 Word::Says(statement) => self.stated(type_, statement),
-                _ => self.stated(type_, not_yet(type_)),
+                Word::Corrects(_) | Word::Keeps | Word::Ends => self.stated(type_, not_yet(type_)),
             };
         };
         let open = observed.status != ConditionStatus::False.as_str();
@@ -93,7 +93,7 @@ impl<'a> Ledger<'a> {
                 self.stated(type_, statement)
             }
             Word::Ends if open => self.ended(observed),
-            _ => return observed.clone(),
+            Word::Corrects(_) | Word::Keeps | Word::Ends => return observed.clone(),
         };
         if is_same(observed, &stated) {
             return observed.clone();

@@ -10,6 +10,7 @@ use super::server::{Row, Server};
 use super::tests::{at, failing, phase, settled};
 use super::*;
 use crate::api::machine_config_node::{MAX_CONDITION_MESSAGE, MAX_CONDITIONS};
+use crate::disruption::Action;
 use crate::ignition::{Config, Section};
 use crate::node::duties::{Course, Duties, Pinned, SetOutcome, SetStanding};
 use crate::node::situation::{Phase, TroubleKind, Update};
@@ -38,8 +39,16 @@ fn config() -> impl Strategy<Value = ConfigRef> {
         .prop_map(|(config, image)| ConfigRef { config, image })
 }
 
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        select(vec![Action::None, Action::Drain, Action::DaemonReload, Action::Special, Action::Reboot]),
+        text().prop_map(Action::Reload),
+        text().prop_map(Action::Restart),
+    ]
+}
+
 fn update() -> impl Strategy<Value = Update> {
-    (text(), config(), vec(text(), 0..4), any::<[bool; 4]>()).prop_map(|(from, to, actions, flags)| {
+    (text(), config(), vec(action(), 0..4), any::<[bool; 4]>()).prop_map(|(from, to, actions, flags)| {
         let [drain, os, keys, reboot] = flags;
         Update { from, to, actions, drain, os, keys, reboot }
     })

@@ -7,6 +7,7 @@ use proptest::sample::select;
 use super::server::{Row, Server, changed};
 use super::*;
 use crate::api::machine_config_node::SpecConfigImage;
+use crate::disruption::Action;
 use crate::node::situation::{Phase, TroubleKind, Update};
 use crate::node::view::ConfigRef;
 use crate::verdict::{Reason, Verdict};
@@ -49,7 +50,7 @@ pub(super) fn update() -> Update {
     Update {
         from: "a".to_owned(),
         to: ConfigRef::new("b"),
-        actions: vec!["Reboot".to_owned()],
+        actions: vec![Action::Reboot],
         drain: true,
         os: true,
         keys: false,
@@ -274,23 +275,19 @@ fn what_ends_says_which_update_it_belonged_to() {
 }
 
 #[test]
-fn services_are_told_of_in_the_words_of_policies_and_of_people() {
-    let update = |actions: &[&str]| Update {
-        actions: actions.iter().map(|action| (*action).to_owned()).collect(),
-        drain: false,
-        reboot: false,
-        ..update()
-    };
+fn post_config_actions_are_reported_by_service() {
+    let (reload, restart) =
+        (|unit: &str| Action::Reload(unit.to_owned()), |unit: &str| Action::Restart(unit.to_owned()));
+    let update = |actions: &[Action]| Update { actions: actions.to_vec(), drain: false, reboot: false, ..update() };
     for (actions, expected) in [
         (vec![], "None: Changes do not require a reboot"),
-        (vec!["None"], "None: Changes do not require a reboot"),
-        (vec!["no disruption", "Drain"], "None: Changes do not require a reboot"),
-        (vec!["Reload crio.service"], "UpdatePostActionComplete: Node has reloaded service crio.service"),
-        (vec!["Special"], "UpdatePostActionComplete: Node has reloaded service crio"),
-        (vec!["DaemonReload"], "UpdatePostActionComplete: Node has reloaded service daemon-reload"),
-        (vec!["reload systemd's units"], "UpdatePostActionComplete: Node has reloaded service daemon-reload"),
+        (vec![Action::None], "None: Changes do not require a reboot"),
+        (vec![Action::None, Action::Drain], "None: Changes do not require a reboot"),
+        (vec![reload("crio.service")], "UpdatePostActionComplete: Node has reloaded service crio.service"),
+        (vec![Action::Special], "UpdatePostActionComplete: Node has reloaded service crio"),
+        (vec![Action::DaemonReload], "UpdatePostActionComplete: Node has reloaded service daemon-reload"),
         (
-            vec!["Reload a.service", "Restart b.service"],
+            vec![reload("a.service"), restart("b.service")],
             "UpdatePostActionComplete: Node has reloaded service a.service; Node has restarted service b.service",
         ),
     ] {

@@ -7,6 +7,7 @@ use super::Gates;
 use super::known;
 use crate::api::Condition;
 use crate::api::machine_config_node::ConditionStatus::{self, False, True, Unknown};
+use crate::disruption::Action;
 use crate::node::keys::NOT_YET_SET;
 use crate::node::situation::{Phase, Situation, Update};
 use crate::verdict::{Reason, State};
@@ -70,13 +71,17 @@ pub(super) fn shared(
         (Phase::Considering | Phase::Refused | Phase::Held | Phase::Staging | Phase::Draining, _) => {
             if observed.is_some_and(is_ours) { Word::Ends } else { Word::Keeps }
         }
-        (_, known::UPDATE_EXECUTED) => match step(situation) {
-            Some(step) => change::parent(step, situation, gates),
-            None if observed.is_some_and(is_ours) => Word::Ends,
-            None => Word::Keeps,
-        },
-        (_, known::DRAINED) if undrained => says(False, EXECUTED_DRAINED, NOT_REQUIRED),
-        _ => Word::Keeps,
+        (Phase::Executing | Phase::Restarting | Phase::Proving | Phase::Completing, known::UPDATE_EXECUTED) => {
+            match step(situation) {
+                Some(step) => change::parent(step, situation, gates),
+                None if observed.is_some_and(is_ours) => Word::Ends,
+                None => Word::Keeps,
+            }
+        }
+        (Phase::Executing | Phase::Restarting | Phase::Proving | Phase::Completing, known::DRAINED) if undrained => {
+            says(False, EXECUTED_DRAINED, NOT_REQUIRED)
+        }
+        (Phase::Executing | Phase::Restarting | Phase::Proving | Phase::Completing, _) => Word::Keeps,
     }
 }
 
@@ -120,7 +125,15 @@ fn wanting(situation: &Situation) -> String {
 fn updated(situation: &Situation) -> Word {
     match stage(situation) {
         Phase::Settled => says(True, known::UPDATED, format!("Node {} Updated", situation.node)),
-        _ => says(False, known::UPDATED, wanting(situation)),
+        Phase::Considering
+        | Phase::Refused
+        | Phase::Held
+        | Phase::Staging
+        | Phase::Draining
+        | Phase::Executing
+        | Phase::Restarting
+        | Phase::Proving
+        | Phase::Completing => says(False, known::UPDATED, wanting(situation)),
     }
 }
 
@@ -128,8 +141,15 @@ fn prepared(situation: &Situation) -> Word {
     match stage(situation) {
         Phase::Settled | Phase::Considering => unmerged(situation),
         Phase::Refused => says(Unknown, known::UPDATE_PREPARED, refusal(situation)),
-        _ => situation.update.as_ref().map_or(Word::Keeps, |update| {
-            let (actions, drain) = (update.actions.join(", "), update.drain);
+        Phase::Held
+        | Phase::Staging
+        | Phase::Draining
+        | Phase::Executing
+        | Phase::Restarting
+        | Phase::Proving
+        | Phase::Completing => situation.update.as_ref().map_or(Word::Keeps, |update| {
+            let actions: Vec<String> = update.actions.iter().map(Action::api_name).collect();
+            let (actions, drain) = (actions.join(", "), update.drain);
             let message = format!("Update Compatible. Post Cfg Actions: [{actions}] Drain Required: {drain}");
             says(True, known::UPDATE_PREPARED, message)
         }),
@@ -159,27 +179,38 @@ fn post_action(situation: &Situation) -> Word {
     match (stage(situation), &situation.update) {
         (Phase::Completing, Some(_)) if is_taken_back(situation) => Word::Ends,
         (Phase::Completing, Some(update)) if !update.reboot => {
-            let told: Vec<String> = update.actions.iter().filter_map(|action| told(action)).collect();
-            if told.is_empty() {
+            let completed: Vec<String> = update.actions.iter().filter_map(completed).collect();
+            if completed.is_empty() {
                 return says(True, "None", "Changes do not require a reboot");
             }
-            says(True, known::POST_ACTION_COMPLETE, told.join("; "))
+            says(True, known::POST_ACTION_COMPLETE, completed.join("; "))
         }
         (Phase::Completing, None) => Word::Keeps,
-        _ => Word::Ends,
+        (Phase::Completing, Some(_))
+        | (
+            Phase::Settled
+            | Phase::Considering
+            | Phase::Refused
+            | Phase::Held
+            | Phase::Staging
+            | Phase::Draining
+            | Phase::Executing
+            | Phase::Restarting
+            | Phase::Proving,
+            _,
+        ) => Word::Ends,
     }
 }
 
-/// What was done to a service, from the action's own words.
-fn told(action: &str) -> Option<String> {
-    let (verb, service) = action.split_once(' ').unwrap_or((action, ""));
+/// What an action did to a service.
+fn completed(action: &Action) -> Option<String> {
     let reloaded = |service: &str| Some(format!("Node has reloaded service {service}"));
-    match (verb.to_ascii_lowercase().as_str(), service) {
-        ("daemonreload", _) | ("reload", "systemd's units") => reloaded("daemon-reload"),
-        ("special", _) => reloaded("crio"),
-        ("reload", service) => reloaded(service),
-        ("restart", service) => Some(format!("Node has restarted service {service}")),
-        _ => None,
+    match action {
+        Action::DaemonReload => reloaded("daemon-reload"),
+        Action::Special => reloaded("crio"),
+        Action::Reload(service) => reloaded(service),
+        Action::Restart(service) => Some(format!("Node has restarted service {service}")),
+        Action::None | Action::Drain | Action::Reboot => None,
     }
 }
 
@@ -201,7 +232,17 @@ fn rebooted(situation: &Situation) -> Word {
         (Phase::Restarting, _) => says(Unknown, known::REBOOTED_NODE, "Upgrade requires a reboot."),
         (Phase::Proving, _) | (Phase::Completing, Some(true)) => Word::Says(done()),
         (Phase::Completing, None) => Word::Corrects(done()),
-        _ => Word::Ends,
+        (Phase::Completing, Some(false))
+        | (
+            Phase::Settled
+            | Phase::Considering
+            | Phase::Refused
+            | Phase::Held
+            | Phase::Staging
+            | Phase::Draining
+            | Phase::Executing,
+            _,
+        ) => Word::Ends,
     }
 }
 
@@ -216,6 +257,13 @@ fn degraded(situation: &Situation) -> Word {
     match stage(situation) {
         Phase::Completing => says(False, known::NODE_DEGRADED, message),
         Phase::Settled => Word::Corrects(Statement { status: False, reason: known::NODE_DEGRADED, message }),
-        _ => Word::Ends,
+        Phase::Considering
+        | Phase::Refused
+        | Phase::Held
+        | Phase::Staging
+        | Phase::Draining
+        | Phase::Executing
+        | Phase::Restarting
+        | Phase::Proving => Word::Ends,
     }
 }

@@ -97,7 +97,7 @@ fn ends_at_rest(server: &mut Server) {
 
 #[test]
 fn an_update_without_drain_and_restart() {
-    let actions = vec!["Reload crio.service".to_owned()];
+    let actions = vec![Action::Reload("crio.service".to_owned())];
     let planned = || Some(Update { actions: actions.clone(), drain: false, os: false, reboot: false, ..update() });
     let mut server = at_rest();
     publishes(&mut server, &on_the_way(Phase::Considering, None), "FFFFFFFFFFFFFF", &[NEEDED]);
