@@ -13,8 +13,9 @@ use ostler_core::drift::Drift;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
-use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed, TakeOver};
+use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Sealed, TakeOver};
 use ostler_core::recorded::Recorded;
+use ostler_core::rollback::RollbackHold;
 use ostler_core::status::Status;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Progress};
 use ostler_host::disk::RootDisk;
@@ -67,45 +68,102 @@ impl Machine {
         // Images are pulled beside everything else, which may take hours, and whoever does something that takes hours may
         // need new credentials meanwhile. How the machine is can be told at any time: that it is at work, for instance. All
         // else waits for its turn.
-        let _turn = match request {
-            Request::Pin(_) | Request::Credentials | Request::Status => None,
-            _ => Some(turn::take(progress, wanted)?),
-        };
-        let disk = self.disk()?;
+        let beside = matches!(request, Request::Pin(_) | Request::Credentials | Request::Status);
+        let _turn = if beside { None } else { Some(turn::take(progress, wanted)?) };
+        let disk = &self.disk()?;
         // That nothing is open is so whoever else is at work here; only an end that is brought about is a change.
         if request.changes() && !matches!(request, Request::Recover) {
-            rival::refuse(&disk)?;
+            rival::refuse(disk)?;
         }
-        match request {
-            Request::Status => Ok(Reply::Status(Box::new(self.status(&disk)?))),
-            Request::Credentials => credentials::answer(&disk),
-            Request::Reboot { check, soft } => restart::answer(self, &disk, check, soft),
-            Request::PersistNics => nics::answer(self, &disk),
-            Request::Bootloader { action, accepted } => bootloader::answer(self, &disk, action, accepted),
-            Request::Certificates { given } => certificates::deliver(self, &disk, given),
-            Request::Rebootstrap => certificates::rebootstrap(self, &disk),
-            Request::Pin(order) => pin::answer(self, &disk, &order, &mut pin::Listener { progress, wanted }),
-            request => self.transact(&disk, request, progress),
-        }
+        self.dispatch(disk, request, progress, wanted)
     }
 
-    /// As much of the machine as a request needs, held against others if it changes anything.
-    fn world<'d>(&'d self, disk: &'d RootDisk, request: &Request) -> Result<World<'d, RootDisk>, Refused> {
+    // One flat table of all requests: which half of the machine each one opens, and what it does there.
+    #[allow(clippy::too_many_lines)]
+    fn dispatch(
+        &self,
+        disk: &RootDisk,
+        request: Request,
+        progress: &mut dyn FnMut(Progress),
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Reply, Refused> {
+        let look = |need| Ok::<_, Refused>(World::look(disk, self.surroundings(disk, need)?)?);
+        let open = |need| Ok::<_, Refused>(World::open(disk, self.surroundings(disk, need)?)?);
         Ok(match request {
-            Request::Observe => World::look(disk, self.surroundings(disk, Need::Files)?)?,
-            Request::Check(_)
-            | Request::Drift
-            | Request::HandBack { check: true }
-            | Request::Rollback { check: true, .. } => {
-                World::look(disk, self.surroundings(disk, Need::ServicesIfThere)?)?
+            Request::Status => Reply::Status(Box::new(self.status(disk)?)),
+            Request::Credentials => credentials::answer(disk)?,
+            Request::Reboot { check, soft } => restart::answer(self, disk, check, soft)?,
+            Request::PersistNics => nics::answer(self, disk)?,
+            Request::Bootloader { action, accepted } => bootloader::answer(self, disk, action, accepted)?,
+            Request::Certificates { given } => certificates::deliver(self, disk, given)?,
+            Request::Rebootstrap => certificates::rebootstrap(self, disk)?,
+            Request::Pin(order) => pin::answer(self, disk, &order, &mut pin::Listener { progress, wanted })?,
+            Request::Observe => Reply::Observed(self.observe(&look(Need::Files)?)?),
+            Request::Check(change) => {
+                let world = look(Need::ServicesIfThere)?;
+                checked(&world, propose(&world, change)?)?
             }
-            Request::Confirm
-            | Request::KeepBase { .. }
-            | Request::FirstBoot { .. }
-            | Request::HoldRollback { .. }
-            | Request::ReleaseRollback => World::open(disk, self.surroundings(disk, Need::Files)?)?,
-            Request::Recover | Request::Abandon => World::open(disk, self.surroundings(disk, Need::ServicesIfThere)?)?,
-            _ => World::open(disk, self.surroundings(disk, Need::Services)?)?,
+            Request::Stage(change) => {
+                let world = open(Need::Services)?;
+                match propose(&world, change)? {
+                    Some(proposal) if world.stage_ahead(&proposal, progress)? => Reply::Staged,
+                    Some(_) | None => Reply::Nothing,
+                }
+            }
+            Request::Unstage => {
+                open(Need::Services)?.unstage()?;
+                Reply::Nothing
+            }
+            Request::Apply(change) => {
+                let world = open(Need::Services)?;
+                finished(&world, propose(&world, change)?, progress)?
+            }
+            Request::Rollback { check: true, rules } => {
+                let world = look(Need::ServicesIfThere)?;
+                checked(&world, transaction::propose_rollback(&world, &rules)?)?
+            }
+            Request::Rollback { check: false, rules } => {
+                let world = open(Need::Services)?;
+                // Both the command and an agent may have been asked to make it.
+                if world.is_rolled_back()? {
+                    Reply::Nothing
+                } else {
+                    finished(&world, transaction::propose_rollback(&world, &rules)?, progress)?
+                }
+            }
+            Request::Recover => self.recover(&open(Need::ServicesIfThere)?, disk, progress)?,
+            Request::Abandon => ended(open(Need::ServicesIfThere)?.abandon(progress)?),
+            Request::Withdraw => {
+                let reason = "it was taken back before the restart";
+                ended(transaction::withdraw(&open(Need::Services)?, reason, progress)?)
+            }
+            Request::HoldRollback { desired } => held(open(Need::Files)?.hold_rollback(desired)?),
+            Request::ReleaseRollback => held(open(Need::Files)?.release_rollback()?),
+            Request::FirstBoot { stage } => {
+                open(Need::Files)?.first_boot(stage)?;
+                Reply::Nothing
+            }
+            Request::TakeOver(order) => take_over(&open(Need::Services)?, order, progress)?,
+            Request::HandBack { check: true } => Reply::HandedBack(look(Need::ServicesIfThere)?.hand_back(true)?),
+            Request::HandBack { check: false } => Reply::HandedBack(open(Need::Services)?.hand_back(false)?),
+            Request::Drift => Reply::Drift(self.drift(&look(Need::ServicesIfThere)?, disk)?),
+            Request::Repair { only } => {
+                let world = open(Need::Services)?;
+                match world.propose_repair(&only)? {
+                    None => {
+                        world.agrees(&only)?;
+                        Reply::Nothing
+                    }
+                    proposal => finished(&world, proposal, progress)?,
+                }
+            }
+            Request::Confirm => {
+                open(Need::Files)?.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config })
+            }
+            Request::GiveUp { reason, rules } => {
+                ended(transaction::give_up(&open(Need::Services)?, &reason, &rules, progress)?)
+            }
+            Request::KeepBase { config } => keep_base(&open(Need::Files)?, config)?,
         })
     }
 
@@ -117,63 +175,6 @@ impl Machine {
             return Err(Refused::early(Class::Refusal, reasons, "run \"ostler apply\", or start the agent"));
         }
         Ok(drift)
-    }
-
-    fn transact(
-        &self,
-        disk: &RootDisk,
-        request: Request,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Reply, Refused> {
-        let world = self.world(disk, &request)?;
-        Ok(match request {
-            Request::Observe => Reply::Observed(self.observe(&world)?),
-            Request::Check(change) => checked(&world, propose(&world, change)?)?,
-            Request::Stage(change) => match propose(&world, change)? {
-                Some(proposal) if world.stage_ahead(&proposal, progress)? => Reply::Staged,
-                Some(_) | None => Reply::Nothing,
-            },
-            Request::Unstage => {
-                world.unstage()?;
-                Reply::Nothing
-            }
-            Request::Apply(change) => finished(&world, propose(&world, change)?, progress)?,
-            Request::Rollback { check: true, rules } => checked(&world, propose_rollback(&world, &rules)?)?,
-            // Both the command and an agent may have been asked to make it.
-            Request::Rollback { check: false, .. } if world.is_rolled_back()? => Reply::Nothing,
-            Request::Rollback { check: false, rules } => finished(&world, propose_rollback(&world, &rules)?, progress)?,
-            Request::Recover => self.recover(&world, disk, progress)?,
-            Request::Abandon => world.abandon(progress)?.map_or(Reply::Nothing, Reply::Finished),
-            Request::Withdraw => {
-                let withdrawn = transaction::withdraw(&world, "it was taken back before the restart", progress)?;
-                withdrawn.map_or(Reply::Nothing, Reply::Finished)
-            }
-            Request::HoldRollback { desired } => {
-                world.hold_rollback(desired)?.map_or(Reply::Nothing, Reply::RollbackHold)
-            }
-            Request::ReleaseRollback => world.release_rollback()?.map_or(Reply::Nothing, Reply::RollbackHold),
-            Request::FirstBoot { stage } => {
-                world.first_boot(stage)?;
-                Reply::Nothing
-            }
-            Request::TakeOver(order) => take_over(&world, order, progress)?,
-            Request::HandBack { check } => Reply::HandedBack(world.hand_back(check)?),
-            Request::Drift => Reply::Drift(self.drift(&world, disk)?),
-            Request::Repair { only } => match world.propose_repair(&only)? {
-                None => {
-                    world.agrees(&only)?;
-                    Reply::Nothing
-                }
-                proposal => finished(&world, proposal, progress)?,
-            },
-            Request::Confirm => world.confirm()?.map_or(Reply::Nothing, |config| Reply::Confirmed { config }),
-            Request::GiveUp { reason, rules } => {
-                let left = transaction::give_up(&world, &reason, &rules, progress)?;
-                left.map_or(Reply::Nothing, Reply::Finished)
-            }
-            Request::KeepBase { config } => keep_base(&world, config)?,
-            _ => Reply::Nothing,
-        })
     }
 
     fn recover(
@@ -360,8 +361,12 @@ fn keep_base(world: &World<'_, RootDisk>, config: Sealed) -> Result<Reply, Troub
     Ok(if kept { Reply::BaseKept { config: base.config.name.clone() } } else { Reply::Nothing })
 }
 
-fn propose_rollback(world: &World<'_, RootDisk>, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
-    transaction::propose_rollback(world, rules)
+fn ended(finished: Option<Finished>) -> Reply {
+    finished.map_or(Reply::Nothing, Reply::Finished)
+}
+
+fn held(hold: Option<RollbackHold>) -> Reply {
+    hold.map_or(Reply::Nothing, Reply::RollbackHold)
 }
 
 fn checked(world: &World<'_, RootDisk>, proposal: Option<Proposal>) -> Result<Reply, Trouble> {

@@ -23,7 +23,7 @@ pub(super) fn draft<D: Disk>(
     wanted: &Wanted<'_>,
 ) -> Result<Draft, Trouble> {
     // What the way forward did to units is undone by files too, and systemd has read it by now.
-    let reloads = journey.steps.iter().chain(journey.reverse).any(is_about_units);
+    let reloads = journey.steps.iter().chain(journey.reverse).any(Step::is_about_units);
     let mut draft = Draft { reloads, ..Draft::default() };
     draft_steps(&mut draft, disk, journey.steps, wanted)?;
     for step in journey.steps {
@@ -48,7 +48,7 @@ pub(super) fn draft_steps<D: Disk>(
     steps: &[Step],
     wanted: &Wanted<'_>,
 ) -> Result<(), Trouble> {
-    draft.reloads |= steps.iter().any(is_about_units);
+    draft.reloads |= steps.iter().any(Step::is_about_units);
     for step in steps {
         match step {
             Step::WriteFile { path, .. } => draft.write.write(wanted.file(path)?),
@@ -98,24 +98,23 @@ fn services(draft: &mut Draft, step: &Step) {
         Step::DaemonReload | Step::ReloadService { .. } | Step::RestartService { .. } => {
             draft.services.push(step.clone());
         }
-        _ => {}
+        // Files, keys and passwords are put back by what was kept of them.
+        Step::StageOs(_)
+        | Step::Drain
+        | Step::WriteFile { .. }
+        | Step::RemoveFile { .. }
+        | Step::WriteUnit { .. }
+        | Step::WriteDropin { .. }
+        | Step::RemoveUnit { .. }
+        | Step::RemoveDropin { .. }
+        | Step::MaskUnit { .. }
+        | Step::UnmaskUnit { .. }
+        | Step::SetSshKeys { .. }
+        | Step::SetPassword { .. }
+        | Step::LockPassword { .. }
+        | Step::RecordConfig { .. }
+        | Step::Reboot => {}
     }
-}
-
-/// Whether systemd has to read its units again after a step.
-const fn is_about_units(step: &Step) -> bool {
-    matches!(
-        step,
-        Step::WriteUnit { .. }
-            | Step::RemoveUnit { .. }
-            | Step::WriteDropin { .. }
-            | Step::RemoveDropin { .. }
-            | Step::MaskUnit { .. }
-            | Step::UnmaskUnit { .. }
-            | Step::EnableUnit { .. }
-            | Step::DisableUnit { .. }
-            | Step::PresetUnit { .. }
-    )
 }
 
 fn put_back(draft: &mut Draft, displaced: &BTreeMap<RootPath, Option<Standing>>) {

@@ -306,6 +306,18 @@ fn subject(step: &Step) -> Option<Subject> {
         Step::WriteDropin { unit, dropin, .. } => Subject::Dropin { unit: unit.clone(), dropin: dropin.clone() },
         Step::SetSshKeys { user, .. } => Subject::SshKeys { user: user.clone() },
         Step::SetPassword { user } => Subject::Password { user: user.clone() },
-        _ => return None,
+        Step::StageOs(_)
+        | Step::Drain
+        | Step::RemoveFile { .. }
+        | Step::RemoveUnit { .. }
+        | Step::RemoveDropin { .. }
+        | Step::UnmaskUnit { .. }
+        | Step::PresetUnit { .. }
+        | Step::LockPassword { .. }
+        | Step::RecordConfig { .. }
+        | Step::DaemonReload
+        | Step::ReloadService { .. }
+        | Step::RestartService { .. }
+        | Step::Reboot => return None,
     })
 }

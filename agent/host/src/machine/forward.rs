@@ -11,6 +11,7 @@ use super::draft::{Action, Draft, Enablement, Password};
 use super::place;
 use super::record;
 use super::wanted::Wanted;
+use crate::batch::Write;
 use crate::disk::{Disk, Kind, RootPath};
 use crate::originals::{self, PackageOwners, Preserve, Restore, Standing};
 use crate::systemd::offline::Wish;
@@ -41,6 +42,7 @@ impl<D: Disk> Drafting<'_, D> {
     }
 
     fn add(&self, draft: &mut Draft, step: &Step, target: &Recorded) -> Result<(), Trouble> {
+        draft.reloads |= step.is_about_units();
         match step {
             Step::StageOs(_) if self.live => {}
             Step::Reboot if self.live => draft.reboot = true,
@@ -58,24 +60,9 @@ impl<D: Disk> Drafting<'_, D> {
                 draft.passwords.push(Password { user: user.clone(), hash, day: None });
             }
             Step::RecordConfig { .. } => record::draft(self.disk, self.wanted, target, &mut draft.write)?,
-            unit => self.add_unit(draft, unit)?,
-        }
-        Ok(())
-    }
-
-    fn add_unit(&self, draft: &mut Draft, step: &Step) -> Result<(), Trouble> {
-        let missing = |name: &str| Trouble::NotInConfig { name: name.to_owned() };
-        draft.reloads = true;
-        match step {
-            Step::WriteUnit { unit, .. } => {
-                let write = self.wanted.unit(unit)?.ok_or_else(|| missing(unit))?;
-                self.preserve(draft, &write.path, false)?;
-                draft.write.write(write);
-            }
+            Step::WriteUnit { unit, .. } => self.add_unit_text(draft, unit, self.wanted.unit(unit)?)?,
             Step::WriteDropin { unit, dropin, .. } => {
-                let write = self.wanted.dropin(unit, dropin)?.ok_or_else(|| missing(dropin))?;
-                self.preserve(draft, &write.path, false)?;
-                draft.write.write(write);
+                self.add_unit_text(draft, dropin, self.wanted.dropin(unit, dropin)?)?;
             }
             Step::RemoveUnit { unit } => self.add_removal(draft, unit_path(unit)?, false)?,
             Step::RemoveDropin { unit, dropin } => {
@@ -87,8 +74,14 @@ impl<D: Disk> Drafting<'_, D> {
             Step::EnableUnit { unit } => draft.enablement.push(enablement(unit, Wish::Enable)),
             Step::DisableUnit { unit } => draft.enablement.push(enablement(unit, Wish::Disable)),
             Step::PresetUnit { unit } => draft.enablement.push(enablement(unit, Wish::Preset)),
-            _ => {}
         }
+        Ok(())
+    }
+
+    fn add_unit_text(&self, draft: &mut Draft, name: &str, text: Option<Write>) -> Result<(), Trouble> {
+        let write = text.ok_or_else(|| Trouble::NotInConfig { name: name.to_owned() })?;
+        self.preserve(draft, &write.path, false)?;
+        draft.write.write(write);
         Ok(())
     }
 
