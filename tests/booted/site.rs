@@ -18,8 +18,8 @@ const KEEP: &str = include_str!("site.sh");
 const JOIN: &str = "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"";
 /// Where commands on the site find its files.
 pub const DIRECTORY: &str = "/sys";
-/// The most that its files may take.
-const SIZE: &str = "2g";
+/// The most that its files may take: an image of 500 MB is there as a tree, a layout, in the registry and in the sysroot.
+const SIZE: &str = "4g";
 
 /// Sites of one process differ by this in their names.
 static SITES: AtomicU32 = AtomicU32::new(0);

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::Arguments;
-use crate::{e2e, estimates, process, workspace};
+use crate::needs::Door;
+use crate::{e2e, estimates, process, setup, vm, workspace};
 
 /// Shown by `--help`.
 pub const USAGE: &str = "\
@@ -21,14 +22,21 @@ where it is there, on ../shared/fixtures, then measures `ostler daemon` at rest
 against a real API server, which takes two minutes.
 
   --runs N    how often each command is run (default 200)
-  PART        only this part: core, plan or daemon
+  --mb N      size of the large image of `outage` (default 500)
+  PART        only this part: core, plan, daemon or outage
+
+`outage` runs only when named, as root, and takes some minutes: how long a node is
+out of service for an update of its operating system, with the image staged before
+the drain and after it.
 ";
 
 const RUNS: u64 = 200;
+const OUTAGE_MB: u64 = 500;
 
 /// The door.
 pub fn run(mut arguments: Arguments) -> Result<()> {
     let runs = arguments.number("--runs")?.unwrap_or(RUNS);
+    let megabytes = arguments.number("--mb")?.unwrap_or(OUTAGE_MB);
     let part = arguments.operand();
     arguments.finish()?;
     if runs == 0 {
@@ -43,7 +51,8 @@ pub fn run(mut arguments: Arguments) -> Result<()> {
         Some("core") => functions(),
         Some("plan") => commands(runs),
         Some("daemon") => agent(),
-        Some(other) => bail!("there is no part {other:?}; there are core, plan and daemon"),
+        Some("outage") => outage(megabytes),
+        Some(other) => bail!("there is no part {other:?}; there are core, plan, daemon and outage"),
     }
 }
 
@@ -55,6 +64,14 @@ fn agent() -> Result<()> {
     let mut measure = process::cargo(["test", "--locked", "--package", "ostler", "--test", "daemon"]);
     measure.env("KUBE_APISERVER", cluster.server).env("ETCD", cluster.store);
     process::run(measure.env("OSTLER_MEASURED", workspace::target().join("release/ostler")))
+}
+
+/// A node in a container, updated from a real registry over a network of limited speed.
+fn outage(megabytes: u64) -> Result<()> {
+    setup::for_door(Door::Test)?;
+    vm::build_stand_ins()?;
+    let mut measure = process::cargo(["test", "--locked", "--package", "ostler", "--test", "outage"]);
+    process::run(measure.env("OSTLER_REQUIRE_SYSTEMD", "1").env("OSTLER_OUTAGE_MB", megabytes.to_string()))
 }
 
 fn functions() -> Result<()> {

@@ -100,11 +100,11 @@ pub const NEEDS: &[Need] = &[
         doors: &[Door::Package],
     },
     Need {
-        what: "ostree with its units, and ip, for machines that run a deployment to test on",
-        programs: &["ostree", "ip"],
+        what: "ostree with its units, ip and tc, for machines that run a deployment to test on",
+        programs: &["ostree", "ip", "tc"],
         also: || Path::new(FINALIZER).exists(),
         debian: &["ostree", "ostree-boot", "iproute2"],
-        fedora: &["ostree", "iproute"],
+        fedora: &["ostree", "iproute", "iproute-tc"],
         doors: &[Door::Test, Door::Vm],
     },
     Need {
