@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::booted::{Booted, Site, need, or_skip, succeed};
 
+#[allow(unused_imports, reason = "a measurement of one image derives none")]
 pub use image::oci_layout;
 
 /// The one user.

@@ -109,9 +109,9 @@ pub const NEEDS: &[Need] = &[
     },
     Need {
         what: "skopeo, a registry, openssl, htpasswd and gpg, which make, sign and serve OS images to test with",
-        programs: &["skopeo", "openssl", "htpasswd", "gpg"],
+        programs: &["skopeo", "openssl", "htpasswd", "gpg", "gpg-agent"],
         also: registry,
-        debian: &["skopeo", "docker-registry", "openssl", "apache2-utils", "gpg"],
+        debian: &["skopeo", "docker-registry", "openssl", "apache2-utils", "gpg", "gpg-agent"],
         fedora: &["skopeo", "docker-distribution", "openssl", "httpd-tools", "gnupg2"],
         doors: &[Door::Test, Door::Vm],
     },

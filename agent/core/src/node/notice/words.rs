@@ -9,6 +9,8 @@ fn retrying(reason: &str, attempt: u32, seconds: u64) -> String {
     format!("{reason}; tried {tried}, again in {}", counted(usize::try_from(seconds).unwrap_or(usize::MAX), "second"))
 }
 
+// Flat matches with one arm per notice: a new notice that is not handled in each of them must not compile.
+#[allow(clippy::too_many_lines)]
 impl Notice {
     /// The event of the node, where it is one: kind and reason.
     pub const fn event(&self) -> Option<(EventKind, &'static str)> {
@@ -139,8 +141,6 @@ impl Notice {
     }
 
     /// The text of the journal line, and of the event where it is one.
-    // A flat match with one arm per notice: a new notice without a text must not compile.
-    #[allow(clippy::too_many_lines)]
     pub fn message(&self) -> String {
         match self {
             Self::Started { version } => format!("ostler {version} looks after this node"),
