@@ -193,6 +193,9 @@ impl Staging<'_> {
                 Some(kept) => self.host.sysroot().stage_again(kept)?,
                 None => self.make(&*backend, &Order::between(booted(&state)?, &goal), told)?,
             }
+            // A backend that stages the image and then its arguments replaces its own deployment, and libostree 2026.4
+            // removes the lock with the first one.
+            lock()?;
         }
         self.verify(&*backend)
     }

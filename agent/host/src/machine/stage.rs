@@ -71,7 +71,12 @@ impl<D: Disk> Machine<'_, D> {
 
     /// From now on no restart boots what is staged, or will be.
     pub(super) fn lock_staged(&self) -> Result<(), Trouble> {
-        self.create(LOCK, b"")
+        let lock = path(LOCK)?;
+        // One that is there is not replaced: there must be no moment without it.
+        match self.disk.stat(&lock).map_err(Trouble::disk("inspect", &lock))? {
+            Some(_) => Ok(()),
+            None => self.create(LOCK, b""),
+        }
     }
 
     fn create(&self, at: &str, contents: &[u8]) -> Result<(), Trouble> {

@@ -33,6 +33,9 @@ pub(super) struct Deployments<'d> {
     pub(super) findings: Vec<Finding>,
 }
 
+/// While this file is there, the lock goes with a staged deployment that is replaced, as with libostree 2026.4.
+pub(super) const NEWER_LIBOSTREE: &str = "/run/newer-libostree";
+
 pub(super) fn path(text: &str) -> RootPath {
     RootPath::new(text).unwrap()
 }
@@ -167,7 +170,11 @@ impl OsBackend for &Deployments<'_> {
         let booted = self.read()?.booted.unwrap_or_default();
         // As rpm-ostree does it: first the image, then the kernel arguments.
         self.stage_as(&made(&Order { kargs: None, ..order.clone() }, &booted))?;
-        self.stage_as(&made(order, &booted))
+        self.stage_as(&made(order, &booted))?;
+        if self.disk.stat(&path(NEWER_LIBOSTREE)).map_err(disk_error)?.is_some() {
+            self.disk.remove(&path(LOCK)).map_err(disk_error)?;
+        }
+        Ok(())
     }
 
     fn discard(&self) -> Result<(), OsError> {

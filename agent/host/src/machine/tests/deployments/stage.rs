@@ -86,3 +86,13 @@ fn a_deployment_that_somebody_else_has_locked_is_left_alone() {
     node.machine().unstage().unwrap();
     assert!(is_locked(&node));
 }
+
+#[test]
+fn a_lock_that_goes_with_a_replaced_deployment_is_put_back() {
+    let mut node = settled_node();
+    node.disk.create(&path(fake::NEWER_LIBOSTREE), b"", PLAIN).unwrap();
+    stage_on(&node.machine(), &new_target()).unwrap();
+    assert!(is_locked(&node));
+    node.restart(Restart::Clean);
+    assert_eq!((end(&node), staged_for(&node)), ("old", None));
+}
