@@ -67,7 +67,10 @@ impl Machine {
         let root = self.root();
         let skopeo = Skopeo::prepare(&disk, &root).unwrap();
         let image = Pinned::parse(&format!("registry.example/os@{digest}")).unwrap();
-        Survey::new(&disk, &root, &skopeo).facts(&image, known)
+        let mut facts = Survey::new(&disk, &root, &skopeo).facts(&image, known);
+        // An OS image wants 8 GB, and the disk that the tests run on may have less.
+        facts.space.iter_mut().for_each(|space| space.free = 1 << 40);
+        facts
     }
 
     fn told(&self, digest: &str) -> Vec<String> {
