@@ -170,6 +170,17 @@ impl Booted {
         }
     }
 
+    /// Whether a service of it has processes; none has on a machine that is off.
+    pub fn has_processes_in(&self, service: &str) -> bool {
+        self.power.as_ref().is_some_and(|power| !processes(&power.cgroup.join("system.slice").join(service)).is_empty())
+    }
+
+    /// The deployment that the boot loader would start now; none while that is being changed.
+    pub fn next_deployment(&self) -> Option<PathBuf> {
+        let entry = entry::default_of(&self.site.path("sysroot/boot/loader/entries")).ok()?;
+        fs::read_link(self.site.path("sysroot").join(entry.deployment.trim_start_matches('/'))).ok()
+    }
+
     /// Which boot this is, as the machine knows it.
     pub fn boot_id(&self) -> String {
         fs::read_to_string(self.path("proc/sys/kernel/random/boot_id")).unwrap().trim_end().to_owned()

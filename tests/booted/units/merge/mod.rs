@@ -1,16 +1,16 @@
 //! What ostree's merge of `/etc` makes of a configuration when the operating system changes: at the moment services start,
 //! every managed path is as configured, whatever the images have there.
 
+mod cuts;
 mod model;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use self::cuts::{Cuts, cut_in_restart};
 use self::model::{Config, ConfigUnit, Entry, Image, ImageUnit, unit_text};
 use super::Packaged;
 use crate::chance::Chance;
@@ -28,9 +28,8 @@ done > /var/probe/$1
 while IFS=: read -r user hash _; do echo \"$user $hash\"; done < /etc/shadow >> /var/probe/$1
 ";
 const LIST: &str = "var/probe/paths";
-/// A little more than it takes to go down, and to come up.
-const SHUTDOWN: Duration = Duration::from_millis(1500);
-const BOOT: Duration = Duration::from_millis(1000);
+/// How many pairs more than asked for may be tried until the power was cut in every phase of a restart.
+const MORE: usize = 60;
 
 fn plant(tree: &Path, image: &Image) {
     image.plant(tree);
@@ -93,20 +92,12 @@ impl Merged {
         self.node().apply(&document).exits(0).json()["result"] == "awaitsReboot"
     }
 
-    /// The same with the power cut somewhere between the order to restart and the end of the next boot, or twice. Gives
-    /// whether the machine came up in it.
-    fn update_with_cuts(&mut self, config: &Config, image: usize, chance: &mut Chance) -> bool {
+    /// The same with the power cut in the restart, once or twice. Gives whether the machine came up in it.
+    fn update_with_cuts(&mut self, config: &Config, image: usize, (chance, cuts): (&mut Chance, &mut Cuts)) -> bool {
         if !self.apply(config, image) {
             return true;
         }
-        self.packaged.node.order_restart(&["reboot", "--yes"]);
-        let machine = &mut self.packaged.node.machine;
-        for most in [SHUTDOWN, BOOT].into_iter().take(1 + usize::from(chance.below(2) == 0)) {
-            sleep(chance.within(most));
-            machine.power_cut();
-            machine.launch_again();
-        }
-        machine.wait_for_boot();
+        cut_in_restart(&mut self.packaged.node, chance, cuts);
         self.node().status()["config"] == format!("c{}", self.updates)
     }
 
@@ -315,8 +306,9 @@ fn whatever_images_and_configurations_have_services_start_on_the_configuration()
     let mut chance = Chance::new();
     eprintln!("OSTLER_KILL_SEED={}", chance.seed());
     let drivers: Vec<_> = drivers().collect();
-    let (mut done, mut lost) = (0, 0);
-    while done < pairs {
+    let (mut done, mut cuts) = (0, Cuts::default());
+    while done < pairs || !cuts.in_every_phase() {
+        assert!(done < pairs + MORE, "no power cut in one of the phases: {cuts}");
         let images = [Image::any(&mut chance, 8), Image::any(&mut chance, 8)];
         let Some(mut merged) = Merged::boot(drivers[done / 4 % drivers.len()], images) else { return };
         // The first half of them by the end of a shutdown, the others by the beginning of a boot.
@@ -327,8 +319,8 @@ fn whatever_images_and_configurations_have_services_start_on_the_configuration()
         merged.update(&before, 0);
         for _ in 0..2 {
             let config = Config::any(&mut chance, 8);
-            if done % 3 == 2 && !merged.update_with_cuts(&config, 1, &mut chance) {
-                lost += 1;
+            if done % 3 == 2 && !merged.update_with_cuts(&config, 1, (&mut chance, &mut cuts)) {
+                cuts.lost += 1;
                 merged.is_right(&format!("pair {done}, lost update"), &before, 0);
                 merged.update(&config, 1);
             } else if done % 3 != 2 {
@@ -342,6 +334,6 @@ fn whatever_images_and_configurations_have_services_start_on_the_configuration()
             merged.update(&before, 0);
             done += 1;
         }
+        eprintln!("{done} pairs right; {cuts}");
     }
-    eprintln!("{done} pairs; {lost} updates were lost to a power cut and made again");
 }
