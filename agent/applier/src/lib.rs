@@ -47,9 +47,12 @@ pub trait Work {
     }
 }
 
+/// What begins each line of the log.
+const LOG_PREFIX: &str = "ostler-applier: ";
+
 /// Writes a line to standard error, which systemd keeps. A log that is gone is no reason to stop.
 pub fn log(line: &dyn std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "ostler-applier: {line}");
+    let _ = writeln!(std::io::stderr(), "{LOG_PREFIX}{line}");
 }
 
 /// An answer that the machine had no part in.

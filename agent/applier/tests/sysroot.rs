@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -194,7 +195,7 @@ fn a_change_on_a_full_disk_says_so_by_its_exit_status() {
         done
         cat /dev/zero > "$root/filler" 2> /dev/null || true
         set +e
-        echo '{"change": "forget"}' | "$1" --sysroot "$root"
+        echo '{"change": {"change": "forget"}, "seconds": 0}' | "$1" --sysroot "$root"
         status=$?
         umount --lazy "$root" && rmdir "$root"
         exit $status
@@ -206,4 +207,34 @@ fn a_change_on_a_full_disk_says_so_by_its_exit_status() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(28), "{said}");
     assert!(said.contains("No space left on device"), "{said}");
+}
+
+/// The change that the program is to make of a sysroot, and how long it waits for the lock.
+fn change(root: &Path, order: &str) -> (Option<i32>, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_ostler-applier"));
+    program.arg("--sysroot").arg(root).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = program.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(order.as_bytes()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+}
+
+#[test]
+fn a_change_does_not_wait_for_the_lock_for_ever_and_names_its_holder() {
+    let Some(root) = sysroot() else { return };
+    let discard =
+        |seconds: u64| change(root.path(), &format!(r#"{{"change":{{"change":"discard"}},"seconds":{seconds}}}"#));
+    assert_eq!(discard(0), (Some(0), String::new()));
+    let other = ostree::Sysroot::new(Some(&ostree::gio::File::for_path(root.path())));
+    other.initialize().unwrap();
+    other.lock().unwrap();
+    let (code, words) = discard(0);
+    assert_eq!(code, Some(16), "{words}");
+    assert!(words.contains(&format!("process {}", std::process::id())), "{words}");
+    let waiting = std::thread::scope(|threads| {
+        let waiting = threads.spawn(|| discard(180));
+        other.unlock();
+        waiting.join().unwrap()
+    });
+    assert_eq!(waiting, (Some(0), String::new()));
 }

@@ -24,7 +24,7 @@ use ostler_host::os::skopeo::Skopeo;
 use ostler_host::os::{OsBackend, OsError, OsHost, Outlook, Sysroot, auth, registry};
 use ostler_host::systemd::bus;
 
-use crate::sysroot::Libostree;
+use crate::sysroot::{Libostree, OTHERS};
 pub(crate) use facts::told_failure;
 
 const CALL: Duration = Duration::from_secs(60);
@@ -32,7 +32,6 @@ const CALL: Duration = Duration::from_secs(60);
 const START: Duration = Duration::from_secs(6 * 60);
 /// Images are gigabytes, and some nodes have thin lines.
 const TRANSACTION: Duration = Duration::from_secs(2 * 60 * 60);
-const OTHERS: Duration = Duration::from_secs(10 * 60);
 const BOOTC: &str = "/usr/bin/bootc";
 
 /// The machine's operating system.

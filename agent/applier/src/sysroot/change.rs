@@ -4,14 +4,17 @@ use std::error::Error;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use ostler_core::malformed::Malformed;
+use ostler_host::os::lock::SysrootLock;
 use ostree::gio::Cancellable;
 use ostree::{Deployment, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpts, gio, glib};
 use serde::{Deserialize, Serialize};
 
 /// An order is a line of kernel arguments at most.
 const MOST_ORDER: u64 = 1 << 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 const NEVER: Option<&Cancellable> = None;
 /// While it is there, a staged deployment is not finalised.
 const LOCK: &str = "run/ostree/staged-deployment-locked";
@@ -19,14 +22,30 @@ const LOCK: &str = "run/ostree/staged-deployment-locked";
 /// The exit status of a change that found the disk, or a quota, full.
 pub(super) const FULL: u8 = 28;
 
+/// The exit status of a change that others did not let come to the lock.
+pub(super) const BUSY: u8 = 16;
+
 /// The exit status for an error of a change.
 pub fn exit_status(error: &(dyn Error + 'static)) -> u8 {
-    if error.downcast_ref().is_some_and(is_full) { FULL } else { 1 }
+    match error.downcast_ref::<glib::Error>() {
+        Some(error) if is_full(error) => FULL,
+        Some(error) if error.matches(gio::IOErrorEnum::Busy) => BUSY,
+        Some(_) | None => 1,
+    }
 }
 
 /// GIO has no code for a quota that is exceeded; libostree adds the system's words to its own.
 fn is_full(error: &glib::Error) -> bool {
     error.matches(gio::IOErrorEnum::NoSpace) || error.message().ends_with("Disk quota exceeded")
+}
+
+/// A change, as the process that makes it is told it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Order {
+    pub change: Change,
+    /// How long it waits for others who change deployments.
+    pub seconds: u64,
 }
 
 /// What can be changed.
@@ -60,15 +79,14 @@ impl Change {
     pub fn from_standard_input(root: &Path) -> Result<(), Box<dyn Error>> {
         let mut text = Vec::new();
         std::io::stdin().lock().take(MOST_ORDER).read_to_end(&mut text)?;
-        let change: Self = serde_json::from_slice(&text).map_err(Malformed::from)?;
-        Ok(change.make(root)?)
+        let Order { change, seconds } = serde_json::from_slice(&text).map_err(Malformed::from)?;
+        Ok(change.make(root, Duration::from_secs(seconds))?)
     }
 
-    fn make(&self, root: &Path) -> Result<(), glib::Error> {
+    fn make(&self, root: &Path, patience: Duration) -> Result<(), glib::Error> {
         let sysroot = ostree::Sysroot::new(Some(&gio::File::for_path(root)));
         sysroot.initialize_with_mount_namespace(NEVER)?;
-        // Waits for whoever changes deployments now; the lock ends with this process.
-        sysroot.lock()?;
+        lock(&sysroot, root, patience)?;
         sysroot.load(NEVER)?;
         match self {
             Self::Restage { kargs } => restage(&sysroot, &root.join(LOCK), kargs),
@@ -89,6 +107,20 @@ impl Change {
             Self::Forget => forget(&sysroot),
         }
     }
+}
+
+/// Takes the lock on the deployments, which ends with this process. Waiting for it as libostree does would have no end.
+fn lock(sysroot: &ostree::Sysroot, root: &Path, patience: Duration) -> Result<(), glib::Error> {
+    let start = Instant::now();
+    while !sysroot.try_lock()? {
+        if start.elapsed() >= patience {
+            let holder = SysrootLock::at(root).holder();
+            let holder = holder.unwrap_or_else(|| "another process that holds the lock on the deployments".to_owned());
+            return Err(glib::Error::new(gio::IOErrorEnum::Busy, &holder));
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    Ok(())
 }
 
 fn restage(sysroot: &ostree::Sysroot, lock: &Path, kargs: &[String]) -> Result<(), glib::Error> {

@@ -6,18 +6,22 @@
 mod change;
 mod read;
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use nix::mount::{MsFlags, mount};
 use ostler_core::os::state::{Installed, OsState};
 use ostler_host::os::{OsError, Sysroot};
 
+use change::Order;
 pub use change::{Change, exit_status};
 
 const SYSROOT: &str = "/sysroot";
+
+/// How long others who change deployments are waited for.
+pub(crate) const OTHERS: Duration = Duration::from_secs(10 * 60);
 
 /// What is kept of the words of a change that failed.
 const MOST_WORDS: usize = 4096;
@@ -51,7 +55,8 @@ impl Libostree {
 
     fn change(&self, action: &'static str, change: &Change) -> Result<(), OsError> {
         let failed = |source| OsError::Sysroot { action, source };
-        let order = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;
+        let order = Order { change: change.clone(), seconds: OTHERS.as_secs() };
+        let order = serde_json::to_vec(&order).map_err(|error| failed(error.into()))?;
         let program = std::env::current_exe().map_err(|error| failed(error.into()))?;
         let mut child = Command::new(program)
             .arg("--sysroot")
@@ -71,7 +76,7 @@ impl Libostree {
         }
         let words = String::from_utf8_lossy(&ended.stderr);
         let tail: String = words.trim().chars().rev().take(MOST_WORDS).collect::<Vec<_>>().into_iter().rev().collect();
-        Err(failed(cause(ended.status, tail)))
+        Err(failure(action, ended.status, tail))
     }
 }
 
@@ -82,11 +87,17 @@ pub fn make_writable() -> io::Result<()> {
 }
 
 /// Why a change failed. A full disk is an error of the disk, as it is everywhere else.
-fn cause(status: ExitStatus, words: String) -> Box<dyn Error + Send + Sync> {
+fn failure(action: &'static str, status: ExitStatus, words: String) -> OsError {
     let words = if words.is_empty() { status.to_string() } else { words };
     match status.code() {
-        Some(code) if code == i32::from(change::FULL) => io::Error::new(io::ErrorKind::StorageFull, words).into(),
-        Some(_) | None => words.into(),
+        Some(code) if code == i32::from(change::FULL) => {
+            OsError::Sysroot { action, source: io::Error::new(io::ErrorKind::StorageFull, words).into() }
+        }
+        Some(code) if code == i32::from(change::BUSY) => {
+            let occupant = words.strip_prefix(crate::LOG_PREFIX).unwrap_or(&words).to_owned();
+            OsError::Busy { occupant, seconds: OTHERS.as_secs() }
+        }
+        Some(_) | None => OsError::Sysroot { action, source: words.into() },
     }
 }
 
@@ -133,15 +144,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_of_the_moment_and_any_other_failure_is_not() {
+    fn a_full_disk_and_a_lock_are_of_the_moment_and_any_other_failure_is_not() {
         for (code, words, class) in [
             (i32::from(change::FULL), "write: No space left on device", Class::Transient),
             (i32::from(change::FULL), "", Class::Transient),
+            (i32::from(change::BUSY), "ostler-applier: bootc, process 7", Class::Transient),
             (1, "write: Input/output error", Class::Inoperable),
         ] {
-            let source = cause(ExitStatus::from_raw(code << 8), words.to_owned());
-            assert!(words.is_empty() || source.to_string() == words, "{source}");
-            assert_eq!(OsError::Sysroot { action: "stage", source }.class(), class, "{code} {words}");
+            let error = failure("stage", ExitStatus::from_raw(code << 8), words.to_owned());
+            let said = crate::machine::causes(&error).join(": ");
+            assert!(said.contains(words.trim_start_matches(crate::LOG_PREFIX)), "{said}");
+            assert_eq!(error.class(), class, "{code} {words}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who holds libostree's lock on the deployments.
 //!
 //! Everybody who changes deployments takes it, and waits for it without a word: bootc even to tell its status. Refuses to take
-//! it, which is done by whoever makes a change.
+//! it, which the process that makes a change does.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -36,18 +36,39 @@ impl SysrootLock {
     /// Waits until nobody holds it, and tells for whom. Somebody may still be faster afterwards.
     pub fn wait(&self, within: Duration, told: Told<'_>) -> Result<(), OsError> {
         let start = Instant::now();
-        let mut known = String::new();
-        while let Some(holder) = self.holder() {
+        let mut watch = self.watch(None);
+        while let Some(occupant) = watch.look(told) {
             if start.elapsed() >= within {
-                return Err(OsError::Busy { occupant: holder, seconds: within.as_secs() });
-            }
-            if holder != known {
-                told(&waiting_for(&holder));
-                known = holder;
+                return Err(OsError::Busy { occupant, seconds: within.as_secs() });
             }
             std::thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// Looks for others than a service of ours, which takes the lock itself.
+    pub(super) fn watch<'w>(&'w self, service: Option<&'w str>) -> Watch<'w> {
+        Watch { lock: self, service, known: None }
+    }
+}
+
+/// Tells of each holder once.
+pub(super) struct Watch<'w> {
+    lock: &'w SysrootLock,
+    service: Option<&'w str>,
+    known: Option<String>,
+}
+
+impl Watch<'_> {
+    /// Who holds it now.
+    pub fn look(&mut self, told: Told<'_>) -> Option<String> {
+        let others = |holder: &String| self.service.is_none_or(|service| !holder.contains(service));
+        let holder = self.lock.holder().filter(others)?;
+        if self.known.as_ref() != Some(&holder) {
+            told(&waiting_for(&holder));
+            self.known = Some(holder.clone());
+        }
+        Some(holder)
     }
 }
 
@@ -96,12 +117,15 @@ mod tests {
         let mut lines = Vec::new();
         let error = lock.wait(Duration::ZERO, &mut |line| lines.push(line.to_owned())).unwrap_err();
         assert!(matches!(error, OsError::Busy { occupant, seconds: 0 } if occupant == holder));
+        let name = holder.split(',').next();
+        assert_eq!(lock.watch(name).look(&mut |line| lines.push(line.to_owned())), None, "it is ours");
         let mut file = Some(file);
         let released = lock.wait(Duration::from_secs(180), &mut |line| {
             lines.push(line.to_owned());
             drop(file.take());
         });
         released.unwrap();
-        assert_eq!(lines, [format!("waiting for {holder}, which holds the lock on the deployments")]);
+        let line = format!("waiting for {holder}, which holds the lock on the deployments");
+        assert_eq!(lines, [line.clone(), line], "once by each that waits");
     }
 }

@@ -17,6 +17,8 @@ pub mod registry;
 pub mod rpm_ostree;
 pub mod skopeo;
 
+use std::time::Duration;
+
 use ostler_core::os::backend::Backend;
 use ostler_core::os::goal::{Goal, OsChange, Platform};
 use ostler_core::os::order::Order;
@@ -24,6 +26,7 @@ use ostler_core::os::preflight::{FailedTarget, Finding};
 use ostler_core::os::state::{Installed, OsState};
 
 pub use error::OsError;
+use lock::SysrootLock;
 
 /// Where progress is told, one line at a time, for people.
 pub type Told<'t> = &'t mut dyn FnMut(&str);
@@ -77,11 +80,18 @@ pub trait OsHost {
     fn close_extensions(&self) -> Result<(), OsError>;
 }
 
-/// Gives the next deployment, which was made from the booted one, the kernel arguments of an order.
-fn set_line(sysroot: &dyn Sysroot, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+/// Gives the next deployment, which was made from the booted one, the kernel arguments of an order. Others who change
+/// deployments are waited for.
+fn set_line(
+    sysroot: &dyn Sysroot,
+    order: &Order,
+    (lock, others): (&SysrootLock, Duration),
+    told: Told<'_>,
+) -> Result<(), OsError> {
     let state = sysroot.read()?;
     let booted = state.booted.unwrap_or_default();
     let Some(line) = order.line(&booted, state.staged.as_ref().unwrap_or(&booted)) else { return Ok(()) };
+    lock.wait(others, told)?;
     told("setting the kernel arguments of the next deployment");
     sysroot.restage(&line)
 }

@@ -44,6 +44,7 @@ switch)
     echo "${last#*@}" > $state/staged
     ;;
 status)
+    while [ -e $state/hangs ]; do sleep 0.05; done
     [ -e $state/noisy ] && echo "Waiting for sysroot lock..."
     echo "{\"apiVersion\":\"org.containers.bootc/v1\",\"kind\":\"BootcHost\",\"status\":{\"booted\":$(entry booted),\"staged\":$(entry staged),\"rollback\":$(entry rollback)}}"
     ;;
@@ -201,6 +202,41 @@ pub fn reattaches(machine: &Container) {
     bootc.stage(&order("slow", Some("root=x new")), &mut |_| {}).unwrap();
     assert_eq!((calls(&deployments).len(), deployments.restaged.borrow().len()), (1, 1));
     assert_eq!(bus.service(SWITCH_UNIT).unwrap(), None);
+}
+
+pub fn names_lock_holder(machine: &Container) {
+    let (bootc, deployments) = backend(machine, false);
+    fs::create_dir_all(machine.path("ostree")).unwrap();
+    let file = fs::File::create(machine.path("ostree/lock")).unwrap();
+    let mut lines = Vec::new();
+    let staged = bootc.stage(&order("slow", None), &mut |line| {
+        // Nobody held it when the agent looked.
+        if line.starts_with("bootc fetches and stages") {
+            file.lock().unwrap();
+        }
+        if line.ends_with("which holds the lock on the deployments") {
+            file.unlock().unwrap();
+            fs::write(deployments.state.join("go"), "").unwrap();
+        }
+        lines.push(line.to_owned());
+    });
+    staged.unwrap();
+    let me = format!("process {},", std::process::id());
+    assert!(lines.iter().filter(|line| line.contains(&me)).count() == 1, "{lines:?}");
+
+    // One that never lets go of it is named where time is up.
+    file.lock().unwrap();
+    let impatient = Settings { others: Duration::from_millis(200), ..settings(machine) };
+    let status = Bootc::new(impatient, disk(machine), Box::new(deployments.clone()), lock(machine));
+    fs::write(deployments.state.join("hangs"), "").unwrap();
+    let error = status.status().unwrap_err();
+    assert!(
+        matches!(&error, OsError::Busy { occupant, .. } if occupant.contains(me.trim_end_matches(','))),
+        "{error:?}"
+    );
+    fs::remove_file(deployments.state.join("hangs")).unwrap();
+    file.unlock().unwrap();
+    bootc.status().unwrap();
 }
 
 pub fn occupied(machine: &Container) {

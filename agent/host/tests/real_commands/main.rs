@@ -38,6 +38,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("bootc's failures are told apart", bootc::failures),
     ("what bootc staged wrongly is dropped", bootc::mismatch),
     ("a bootc of an agent before this one is waited for", bootc::reattaches),
+    ("whoever keeps bootc waiting for the lock is named", bootc::names_lock_holder),
     ("others are named", bootc::occupied),
     ("a boot loader is written once its risk is accepted", bootloader::written),
     ("a restart has the unit people know", reboot::unit),

@@ -64,9 +64,7 @@ impl<D: Disk> Bootc<D> {
     pub fn status(&self) -> Result<BootcStatus, OsError> {
         let bus = self.connect(STATUS)?;
         let runner = Runner { patience: self.settings.others, ..self.runner(&bus) };
-        let argv = self.argv(&["status", "--json"]);
-        let ended = self.run(&runner, &command(STATUS_UNIT, "Ostler: bootc status", &argv, &plain()), STATUS)?;
-        let written = ended.stdout.unwrap_or_default();
+        let written = self.ask(&runner, "Ostler: bootc status", &["status", "--json"])?;
         BootcStatus::parse(&written).map_err(|error| trouble::failed(STATUS, trouble::chain(&error)))
     }
 
@@ -94,15 +92,29 @@ impl<D: Disk> Bootc<D> {
 
     fn cuts_quoted(&self) -> Result<bool, OsError> {
         let bus = self.connect(STATUS)?;
-        let argv = self.argv(&["--version"]);
-        let ended =
-            self.run(&self.runner(&bus), &command(STATUS_UNIT, "Ostler: bootc version", &argv, &plain()), STATUS)?;
-        Ok(bootc_status::cuts_quoted(&String::from_utf8_lossy(&ended.stdout.unwrap_or_default())))
+        let written = self.ask(&self.runner(&bus), "Ostler: bootc version", &["--version"])?;
+        Ok(bootc_status::cuts_quoted(&String::from_utf8_lossy(&written)))
     }
 
-    fn run(&self, runner: &Runner<'_, D>, command: &Command<'_>, action: &'static str) -> Result<Ended, OsError> {
-        let ended = runner.run(command).map_err(|error| trouble::of_running(error, action))?;
-        if ended.succeeded() { Ok(ended) } else { Err(trouble::of_end(&ended, action)) }
+    /// What a command that changes nothing prints.
+    fn ask(&self, runner: &Runner<'_, D>, description: &str, arguments: &[&str]) -> Result<Vec<u8>, OsError> {
+        let argv = self.argv(arguments);
+        let ended = self.run(runner, &command(STATUS_UNIT, description, &argv, &plain()), STATUS, &mut |_| ())?;
+        Ok(ended.stdout.unwrap_or_default())
+    }
+
+    /// Tells for whom bootc waits, who may have come after our own look.
+    fn run(
+        &self,
+        runner: &Runner<'_, D>,
+        command: &Command<'_>,
+        action: &'static str,
+        told: Told<'_>,
+    ) -> Result<Ended, OsError> {
+        let mut watch = self.lock.watch(Some(command.unit));
+        let ended = runner.run_and_watch(command, &mut || _ = watch.look(told));
+        let ended = ended.map_err(|error| trouble::of_running(error, action, watch.look(told)))?;
+        if ended.succeeded() { Ok(ended) } else { Err(trouble::of_end(&ended, action, watch.look(told))) }
     }
 
     /// Makes an image the staged deployment.
@@ -120,7 +132,7 @@ impl<D: Disk> Bootc<D> {
         self.sysroot.discard()?;
         told(&format!("bootc fetches and stages {name}"));
         let description = format!("Ostler: bootc switch to {name}");
-        self.run(runner, &command(SWITCH_UNIT, &description, &argv, &plain()), STAGE)?;
+        self.run(runner, &command(SWITCH_UNIT, &description, &argv, &plain()), STAGE, told)?;
         self.verify(wanted)
     }
 
@@ -132,11 +144,13 @@ impl<D: Disk> Bootc<D> {
         wanted: &Expected,
         told: Told<'_>,
     ) -> Result<bool, OsError> {
-        let running = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STAGE))?;
+        let running = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STAGE, None))?;
         if running.is_some_and(|running| running.runs(argv)) {
             told(&format!("bootc is fetching {} already; waiting for it", wanted.image));
         }
-        let attached = runner.attach(SWITCH_UNIT, argv).map_err(|error| trouble::of_running(error, STAGE))?;
+        let mut watch = self.lock.watch(Some(SWITCH_UNIT));
+        let attached = runner.attach_and_watch(SWITCH_UNIT, argv, &mut || _ = watch.look(told));
+        let attached = attached.map_err(|error| trouble::of_running(error, STAGE, watch.look(told)))?;
         Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(wanted).is_ok())
     }
 
@@ -165,13 +179,13 @@ impl<D: Disk> OsBackend for Bootc<D> {
         let bus = self.connect(STATUS)?;
         let runner = self.runner(&bus);
         for unit in OTHERS {
-            let running = runner.running(unit).map_err(|error| trouble::of_running(error, STATUS))?;
+            let running = runner.running(unit).map_err(|error| trouble::of_running(error, STATUS, None))?;
             if let Some(service) = running {
                 return Ok(Some(format!("{unit} ({})", service.argv.join(" "))));
             }
         }
         // What an agent before this one has started is not in the way: it is waited for.
-        let ours = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STATUS))?;
+        let ours = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STATUS, None))?;
         Ok(if ours.is_some() { None } else { self.lock.holder() })
     }
 
@@ -201,7 +215,7 @@ impl<D: Disk> OsBackend for Bootc<D> {
             }
             None => return Ok(()),
         }
-        set_line(&*self.sysroot, order, told)
+        set_line(&*self.sysroot, order, (&self.lock, self.settings.others), told)
     }
 
     fn discard(&self) -> Result<(), OsError> {

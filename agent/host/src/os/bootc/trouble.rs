@@ -19,24 +19,26 @@ pub(super) fn refused(action: &'static str, message: String) -> OsError {
     OsError::Refused { backend: BACKEND, action, message }
 }
 
-/// Of a command that ended badly.
-pub(super) fn of_end(ended: &Ended, action: &'static str) -> OsError {
+/// Of a command that ended badly, while a process may have held the lock.
+pub(super) fn of_end(ended: &Ended, action: &'static str, holder: Option<String>) -> OsError {
     let story = without_secrets(&ended.story());
     match Complaint::of(&ended.stderr) {
         Complaint::Lasting => refused(action, story),
-        Complaint::Busy => OsError::Busy { occupant: LOCK_HOLDER.to_owned(), seconds: 0 },
+        Complaint::Busy => OsError::Busy { occupant: named(holder), seconds: 0 },
         Complaint::Passing => failed(action, story),
     }
 }
 
-/// Of a command whose end was not seen.
-pub(super) fn of_running(error: TransientError, action: &'static str) -> OsError {
+/// Of a command whose end was not seen, while a process may hold the lock.
+pub(super) fn of_running(error: TransientError, action: &'static str, holder: Option<String>) -> OsError {
     match error {
         TransientError::Occupied { unit, command, seconds } => {
             OsError::Busy { occupant: format!("{unit} ({command})"), seconds }
         }
-        TransientError::TooSlow { seconds, said, .. } if Complaint::of(&said) == Complaint::Busy => {
-            OsError::Busy { occupant: LOCK_HOLDER.to_owned(), seconds }
+        TransientError::TooSlow { seconds, said, .. }
+            if holder.is_some() || Complaint::of(&said) == Complaint::Busy =>
+        {
+            OsError::Busy { occupant: named(holder), seconds }
         }
         TransientError::TooSlow { seconds, .. } => OsError::TooSlow { backend: BACKEND, action, seconds },
         TransientError::Vanished { .. } => {
@@ -44,6 +46,10 @@ pub(super) fn of_running(error: TransientError, action: &'static str) -> OsError
         }
         error => OsError::Unreachable { backend: BACKEND, action, source: Box::new(error) },
     }
+}
+
+fn named(holder: Option<String>) -> String {
+    holder.unwrap_or_else(|| LOCK_HOLDER.to_owned())
 }
 
 /// An error and what it came from, in one line.
@@ -74,7 +80,7 @@ mod tests {
         ] {
             let stderr = said.to_owned();
             let ended = Ended { exit: Exit::Status(1), result: "exit-code".to_owned(), stdout: None, stderr };
-            let error = of_end(&ended, "stage the image");
+            let error = of_end(&ended, "stage the image", None);
             assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(error.class() == Class::Refusal, expected == "refuses to", "{error}");
         }
@@ -91,8 +97,10 @@ mod tests {
             (TransientError::Occupied { unit: unit(), command: "x y".to_owned(), seconds: 7 }, "a.service (x y)"),
             (TransientError::Name { unit: unit() }, "cannot be asked"),
         ] {
-            let error = of_running(error, "stage the image");
+            let error = of_running(error, "stage the image", None);
             assert!(error.to_string().contains(expected) && error.class() == Class::Transient, "{error}");
         }
+        let held = of_running(slow("Fetching"), "stage the image", Some("bootc, process 7".to_owned()));
+        assert!(held.to_string().starts_with("bootc, process 7 is changing the operating system"), "{held}");
     }
 }

@@ -122,7 +122,8 @@ impl OsBackend for RpmOstree {
             line_is_left = work.stage(order).await?;
             Ok(())
         })?;
-        let set = if line_is_left { set_line(&*self.sysroot, order, told) } else { Ok(()) };
+        let set =
+            if line_is_left { set_line(&*self.sysroot, order, (&self.lock, self.limits.others), told) } else { Ok(()) };
         if set.is_err() && self.sysroot.discard().is_err() {
             told(NOT_DROPPED);
         }

@@ -8,7 +8,7 @@ mod ended;
 mod error;
 
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bus::{Bus, BusError, JobResult, Service};
 use crate::disk::{Attributes, Disk, RootPath};
@@ -23,6 +23,8 @@ pub const OUTPUT_DIRECTORY: &str = "/run/ostler";
 pub const MOST_STDOUT: u64 = 4 << 20;
 /// What is read of standard error to find its tail.
 const MOST_STDERR: u64 = 16 << 20;
+/// How often a command that runs is looked after.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 const PRIVATE: Attributes = Attributes { mode: 0o700, uid: 0, gid: 0 };
 
 /// Runs commands as services.
@@ -40,20 +42,34 @@ impl<D: Disk> Runner<'_, D> {
     /// Runs a command and waits for its end. What runs already under that name is waited for: if it is the same, its end
     /// is the answer, and if it is another, this one comes after it.
     pub fn run(&self, command: &Command<'_>) -> Result<Ended, TransientError> {
+        self.run_and_watch(command, &mut || ())
+    }
+
+    /// The same, with something to be done every few seconds until it has ended.
+    pub fn run_and_watch(&self, command: &Command<'_>, watch: &mut dyn FnMut()) -> Result<Ended, TransientError> {
         let unit = command.unit;
-        if self.running(unit)?.is_some_and(|running| running.runs(command.argv)) {
-            return self.collect(unit);
+        if !self.running(unit)?.is_some_and(|running| running.runs(command.argv)) {
+            self.make_way(unit)?;
+            self.start(command)?;
         }
-        self.make_way(unit)?;
-        self.start(command)?;
-        self.collect(unit)
+        self.collect(unit, watch)
     }
 
     /// The end of a command that was started before, perhaps by a process before us, and whose result nobody has
     /// collected; waits if it still runs. `None` when there is none, or when it is another command.
     pub fn attach(&self, unit: &str, argv: &[String]) -> Result<Option<Ended>, TransientError> {
+        self.attach_and_watch(unit, argv, &mut || ())
+    }
+
+    /// The same, with something to be done every few seconds until it has ended.
+    pub fn attach_and_watch(
+        &self,
+        unit: &str,
+        argv: &[String],
+        watch: &mut dyn FnMut(),
+    ) -> Result<Option<Ended>, TransientError> {
         match self.service(unit)? {
-            Some(service) if service.runs(argv) => self.collect(unit).map(Some),
+            Some(service) if service.runs(argv) => self.collect(unit, watch).map(Some),
             Some(_) | None => Ok(None),
         }
     }
@@ -99,8 +115,21 @@ impl<D: Disk> Runner<'_, D> {
         }
     }
 
-    fn collect(&self, unit: &str) -> Result<Ended, TransientError> {
-        let ended = self.bus.wait_for_end(unit, self.patience).map_err(|source| TransientError::bus(unit, source))?;
+    fn wait(&self, unit: &str, watch: &mut dyn FnMut()) -> Result<Option<Service>, TransientError> {
+        let start = Instant::now();
+        loop {
+            let left = self.patience.saturating_sub(start.elapsed());
+            let service = self.bus.wait_for_end(unit, left.min(BETWEEN_LOOKS));
+            let service = service.map_err(|source| TransientError::bus(unit, source))?;
+            if left <= BETWEEN_LOOKS || service.as_ref().is_none_or(Service::has_ended) {
+                return Ok(service);
+            }
+            watch();
+        }
+    }
+
+    fn collect(&self, unit: &str, watch: &mut dyn FnMut()) -> Result<Ended, TransientError> {
+        let ended = self.wait(unit, watch)?;
         // By itself it ends active or failed, and stays so.
         let Some(service) = ended.filter(|service| service.active != "inactive") else {
             self.release(unit)?;
