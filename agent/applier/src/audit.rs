@@ -6,7 +6,7 @@
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
-use ostler_core::protocol::audit::{Asker, Change, Line};
+use ostler_core::protocol::audit::{Asker, Change, ConfigId, Line};
 use ostler_core::protocol::{Reply, Request, Sealed};
 use ostler_host::journal::TextId;
 
@@ -23,9 +23,14 @@ pub(crate) struct Audit<'j> {
 
 impl<'j> Audit<'j> {
     /// Writes down that it was asked for.
-    pub(crate) fn begin(journal: Option<&'j Path>, request: &Request, asker: &Asker) -> Option<Self> {
+    pub(crate) fn begin(
+        journal: Option<&'j Path>,
+        request: &Request,
+        asker: &Asker,
+        config: impl FnOnce() -> Option<ConfigId>,
+    ) -> Option<Self> {
         let journal = journal?;
-        let change = Change::of(request, asker, digest)?;
+        let change = Change::of(request, asker, config)?;
         let audit = Self { journal, change };
         audit.write(&audit.change.asked());
         Some(audit)
@@ -45,9 +50,10 @@ impl<'j> Audit<'j> {
     }
 }
 
-/// The digest by which the agent's journal of transactions names the text of a configuration.
-fn digest(config: &Sealed) -> String {
-    TextId::of(config.text().expose().as_bytes()).as_str().to_owned()
+/// A configuration with the digest by which the agent's journal of transactions names its text.
+pub(crate) fn config_id(config: &Sealed) -> ConfigId {
+    let digest = TextId::of(config.text().expose().as_bytes()).as_str().to_owned();
+    ConfigId { name: config.name().unwrap_or_default(), digest }
 }
 
 /// A process by its number and user, with the unit that it belongs to.

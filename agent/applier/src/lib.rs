@@ -22,11 +22,14 @@ mod socket;
 mod soft;
 mod stop;
 pub mod sysroot;
+mod tickets;
 mod turn;
+mod update;
 
 use std::io::Write as _;
 use std::path::Path;
 
+use ostler_core::protocol::audit::ConfigId;
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::transaction::Progress;
 
@@ -34,6 +37,7 @@ pub use peer::{Limits, Peer, WireError};
 pub use session::{Ending, converse};
 pub use socket::{Allowed, Passed, Service, from_systemd};
 pub use stop::{Stop, outlive_the_terminal};
+pub use tickets::Tickets;
 
 /// What carries out requests. One is made for every connection, so that nothing broken outlives it.
 pub trait Work {
@@ -43,6 +47,11 @@ pub trait Work {
 
     /// The socket of the journal that changes are written to; none for work that is not about this machine.
     fn journal(&self) -> Option<&Path> {
+        None
+    }
+
+    /// The configuration that a request is about, for the journal.
+    fn config(&self, _request: &Request) -> Option<ConfigId> {
         None
     }
 }

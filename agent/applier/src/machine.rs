@@ -10,10 +10,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::unistd::Uid;
 use ostler_core::drift::Drift;
+use ostler_core::drift::watched::Interest;
+use ostler_core::irreconcilable;
 use ostler_core::os::backend::Backend;
 use ostler_core::os::boot_mark::BootMark;
 use ostler_core::os::state::OsState;
-use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Sealed, TakeOver};
+use ostler_core::protocol::audit::ConfigId;
+use ostler_core::protocol::{Class, Comparison, Failure, Observation, Reply, Request, Sealed, TakeOver};
 use ostler_core::recorded::Recorded;
 use ostler_core::rollback::RollbackHold;
 use ostler_core::status::Status;
@@ -23,12 +26,13 @@ use ostler_host::machine::{self, Machine as World, Manager, Surroundings, System
 use ostler_host::os::{OsHost, Sysroot};
 use ostler_host::reboot::{self, RebootError};
 use ostler_host::systemd::bus::{Bus, Limits};
-use ostler_host::transaction::{self, Proposal, Trouble, World as _};
+use ostler_host::transaction::{self, Snapshot, Trouble, World as _};
 use serde_json::{Map, Value};
 
 use crate::os::LiveOs;
 use crate::sysroot::{self, Libostree};
-use crate::{Work, audit, bootloader, certificates, credentials, nics, pin, restart, rival, turn};
+use crate::tickets::Tickets;
+use crate::{Work, audit, bootloader, certificates, credentials, nics, pin, restart, rival, turn, update};
 
 /// One call to systemd, which answers at once or not at all.
 pub(crate) const CALL: Duration = Duration::from_secs(30);
@@ -40,6 +44,7 @@ pub(crate) const JOB: Duration = Duration::from_secs(300);
 pub struct Machine {
     root: PathBuf,
     live: bool,
+    tickets: Tickets,
 }
 
 /// How much of the machine a request needs.
@@ -55,8 +60,13 @@ pub(crate) enum Need {
 
 impl Machine {
     /// A machine; live when it is the one this process runs on and not only its files.
-    pub const fn new(root: PathBuf, live: bool) -> Self {
-        Self { root, live }
+    pub fn new(root: PathBuf, live: bool) -> Self {
+        Self { root, live, tickets: Tickets::default() }
+    }
+
+    /// The same machine as for other peers: what one of them has prepared is known to all.
+    pub fn sharing(self, tickets: Tickets) -> Self {
+        Self { tickets, ..self }
     }
 
     fn answer(
@@ -99,37 +109,20 @@ impl Machine {
             Request::Rebootstrap => certificates::rebootstrap(self, disk)?,
             Request::Pin(order) => pin::answer(self, disk, &order, &mut pin::Listener { progress, wanted })?,
             Request::Observe => Reply::Observed(self.observe(&look(Need::Files)?)?),
-            Request::Check(change) => {
-                let world = look(Need::ServicesIfThere)?;
-                checked(&world, propose(&world, change)?)?
+            Request::Prepare(prepare) => {
+                self.tickets.void();
+                update::prepare(&look(Need::ServicesIfThere)?, prepare, &self.tickets)?
             }
-            Request::Stage(change) => {
-                let world = open(Need::Services)?;
-                match propose(&world, change)? {
-                    Some(proposal) if world.stage_ahead(&proposal, progress)? => Reply::Staged,
-                    Some(_) | None => Reply::Nothing,
-                }
+            Request::Stage { ticket } => update::stage(&open(Need::Services)?, &self.tickets, &ticket, progress)?,
+            Request::Apply { ticket } => {
+                let kept = self.tickets.find(&ticket);
+                self.tickets.void();
+                update::apply(&open(Need::Services)?, kept, progress)?
             }
-            Request::Unstage => {
+            Request::Cancel => {
+                self.tickets.void();
                 open(Need::Services)?.unstage()?;
                 Reply::Nothing
-            }
-            Request::Apply(change) => {
-                let world = open(Need::Services)?;
-                finished(&world, propose(&world, change)?, progress)?
-            }
-            Request::Rollback { check: true, rules } => {
-                let world = look(Need::ServicesIfThere)?;
-                checked(&world, transaction::propose_rollback(&world, &rules)?)?
-            }
-            Request::Rollback { check: false, rules } => {
-                let world = open(Need::Services)?;
-                // Both the command and an agent may have been asked to make it.
-                if world.is_rolled_back()? {
-                    Reply::Nothing
-                } else {
-                    finished(&world, transaction::propose_rollback(&world, &rules)?, progress)?
-                }
             }
             Request::Recover => self.recover(&open(Need::ServicesIfThere)?, disk, progress)?,
             Request::Abandon => ended(open(Need::ServicesIfThere)?.abandon(progress)?),
@@ -147,6 +140,8 @@ impl Machine {
             Request::HandBack { check: true } => Reply::HandedBack(look(Need::ServicesIfThere)?.hand_back(true)?),
             Request::HandBack { check: false } => Reply::HandedBack(open(Need::Services)?.hand_back(false)?),
             Request::Drift => Reply::Drift(self.drift(&look(Need::ServicesIfThere)?, disk)?),
+            Request::DriftInterest => Reply::DriftInterest(Interest::of(&look(Need::Files)?.observe()?.current.config)),
+            Request::Irreconcilable => Reply::Irreconcilable(irreconcilable(look(Need::Files)?.observe()?)),
             Request::Repair { only } => {
                 let world = open(Need::Services)?;
                 match world.propose_repair(&only)? {
@@ -154,7 +149,7 @@ impl Machine {
                         world.agrees(&only)?;
                         Reply::Nothing
                     }
-                    proposal => finished(&world, proposal, progress)?,
+                    Some(proposal) => Reply::Finished(transaction::run(&world, &proposal, progress)?),
                 }
             }
             Request::Confirm => {
@@ -337,9 +332,12 @@ fn awaited(open: &Open, boot: &BootMark) -> Option<String> {
     waits.then(|| open.to.clone())
 }
 
-fn propose(world: &World<'_, RootDisk>, change: Change) -> Result<Option<Proposal>, Trouble> {
-    let target = Recorded::from_text(change.target.into_text())?;
-    transaction::propose(world, target, &change.rules, &change.steps)
+/// What only a new installation could change of the configuration that the machine is in.
+fn irreconcilable(snapshot: Snapshot) -> Comparison {
+    let known = |recorded: &Recorded| !recorded.is_empty();
+    let pair = snapshot.install_time.filter(known).zip(Some(snapshot.current).filter(known));
+    let changes = pair.map(|(base, current)| irreconcilable::report(&base.config.ignition, &current.config.ignition));
+    Comparison { changes, base_kept: snapshot.base_kept }
 }
 
 fn take_over(
@@ -355,8 +353,14 @@ fn take_over(
     Ok(Reply::TakenOver(handed))
 }
 
-fn keep_base(world: &World<'_, RootDisk>, config: Sealed) -> Result<Reply, Trouble> {
-    let base = Recorded::from_text(config.into_text())?;
+fn keep_base(world: &World<'_, RootDisk>, config: Option<Sealed>) -> Result<Reply, Trouble> {
+    let base = match config {
+        Some(config) => Recorded::from_text(config.into_text())?,
+        None => world.observe()?.current,
+    };
+    if base.is_empty() {
+        return Ok(Reply::Nothing);
+    }
     let kept = world.keep_base(&base)?;
     Ok(if kept { Reply::BaseKept { config: base.config.name.clone() } } else { Reply::Nothing })
 }
@@ -369,24 +373,6 @@ fn held(hold: Option<RollbackHold>) -> Reply {
     hold.map_or(Reply::Nothing, Reply::RollbackHold)
 }
 
-fn checked(world: &World<'_, RootDisk>, proposal: Option<Proposal>) -> Result<Reply, Trouble> {
-    match proposal {
-        None => Ok(Reply::Nothing),
-        Some(proposal) => Ok(Reply::Checked(transaction::check(world, &proposal)?.forecast().clone())),
-    }
-}
-
-fn finished(
-    world: &World<'_, RootDisk>,
-    proposal: Option<Proposal>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Reply, Trouble> {
-    match proposal {
-        None => Ok(Reply::Nothing),
-        Some(proposal) => Ok(Reply::Finished(transaction::run(world, &proposal, progress)?)),
-    }
-}
-
 impl Work for Machine {
     fn handle(&mut self, request: Request, progress: &mut dyn FnMut(Progress), wanted: &dyn Fn() -> bool) -> Reply {
         self.answer(request, progress, wanted).unwrap_or_else(|Refused(failure)| Reply::Failed(failure))
@@ -394,6 +380,13 @@ impl Work for Machine {
 
     fn journal(&self) -> Option<&Path> {
         self.live.then(|| Path::new(audit::JOURNAL))
+    }
+
+    fn config(&self, request: &Request) -> Option<ConfigId> {
+        match request {
+            Request::Stage { ticket } | Request::Apply { ticket } => Some(self.tickets.find(ticket)?.config.clone()),
+            request => request.config().map(audit::config_id),
+        }
     }
 }
 

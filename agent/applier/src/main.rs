@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser};
 use ostler_applier::machine::Machine;
 use ostler_applier::sysroot::{Change, exit_status};
-use ostler_applier::{Allowed, Limits, Peer, Service, Stop, converse, from_systemd, log, outlive_the_terminal, panics};
+use ostler_applier::{
+    Allowed, Limits, Peer, Service, Stop, Tickets, converse, from_systemd, log, outlive_the_terminal, panics,
+};
 
 /// The root half of the Ostler node agent; "ostler" starts it when there is work
 #[derive(Debug, Parser)]
@@ -93,7 +95,8 @@ fn serve_sockets(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         log(&format!("there is no user {name} on this machine, who could otherwise connect"));
     }
     let service = Service { allowed, idle: Duration::from_secs(arguments.idle), limits: Limits::default(), stop };
-    service.serve(&listeners, || Machine::new(PathBuf::from("/"), true))?;
+    let tickets = Tickets::default();
+    service.serve(&listeners, || Machine::new(PathBuf::from("/"), true).sharing(tickets.clone()))?;
     Ok(())
 }
 

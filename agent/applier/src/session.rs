@@ -74,10 +74,6 @@ pub fn converse(peer: &Peer, work: &mut dyn Work, limits: &Limits, stop: &Stop) 
     }
 }
 
-/// The agent, which is not root, never gives a transaction up by itself. Only of a running machine: a directory may be
-/// its owner's.
-const NOT_ROOT: &str = "cannot abandon the transaction: only root may";
-
 /// What a conversation that goes on for ever would return.
 enum Never {}
 
@@ -123,8 +119,9 @@ impl Session<'_> {
                 self.answer(&failed(Class::Transient, "the applier is stopping".to_owned(), remedy))?;
                 return Err(Ending::Stopped);
             }
-            if matches!(request, Request::Abandon) && work.journal().is_some() && self.peer.asker().uid != 0 {
-                self.answer(&failed(Class::Refusal, NOT_ROOT.to_owned(), "run \"ostler abandon\" as root"))?;
+            if request.is_for_root() && work.journal().is_some() && self.peer.asker().uid != 0 {
+                let reason = format!("cannot answer {}: only root may ask", request.name());
+                self.answer(&failed(Class::Refusal, reason, "run the command as root"))?;
                 continue;
             }
             self.carry_out(request, work)?;
@@ -141,7 +138,7 @@ impl Session<'_> {
             }
         };
         let journal = work.journal().map(Path::to_owned);
-        let audit = Audit::begin(journal.as_deref(), &request, peer.asker());
+        let audit = Audit::begin(journal.as_deref(), &request, peer.asker(), || work.config(&request));
         let reply = panics::contain(|| work.handle(request, &mut told, &wanted));
         if let Some(audit) = audit {
             audit.end(reply.as_ref());

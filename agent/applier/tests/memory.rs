@@ -8,10 +8,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
 use common::{greet, reply, send};
-use ostler_core::machine_config::MachineConfig;
-use ostler_core::observed::Observed;
-use ostler_core::plan::plan;
-use ostler_core::protocol::{Change, Class, MAX_FRAME, Reply, Request, Rules, Sealed, encode};
+use ostler_core::protocol::{Class, Destination, MAX_FRAME, Prepare, Reply, Request, Rules, Sealed, encode};
 use serde_json::{Value, json};
 
 /// How much larger than the longest message.
@@ -45,7 +42,7 @@ impl Applier {
         memory(self.program.id(), key).expect("the program runs")
     }
 
-    /// The answer to a frame, and the most memory that was in use meanwhile beyond what was before.
+    /// The answer to a frame, and to applying what it prepares, and the most memory that was in use meanwhile beyond what was before.
     fn cost(&mut self, frame: &[u8]) -> (Reply, usize) {
         send(&mut Streams(&mut self.program), &Request::Status);
         assert!(matches!(reply(&mut Streams(&mut self.program)), Some(Reply::Status(_))));
@@ -58,6 +55,9 @@ impl Applier {
         let answer = loop {
             match reply(&mut Streams(&mut self.program)).expect("an answer") {
                 Reply::Progress(_) => {}
+                Reply::Prepared(prepared) => {
+                    send(&mut Streams(&mut self.program), &Request::Apply { ticket: prepared.ticket });
+                }
                 answer => break answer,
             }
         };
@@ -106,12 +106,9 @@ fn config(files: Value) -> Value {
     json!({"metadata": {"name": "large"}, "spec": {"config": ignition}})
 }
 
-/// A change of a machine without a configuration.
-fn change(target: &Value) -> Vec<u8> {
-    let observed = Observed::configured(MachineConfig::empty());
-    let desired = Rules::default().desired(MachineConfig::from_document(target.clone()).unwrap()).unwrap();
-    let steps = plan(&observed, &desired).unwrap().steps;
-    encode(&Request::Apply(Change { target: Sealed::new(target.clone()), rules: Rules::default(), steps })).unwrap()
+fn prepare(target: &Value) -> Vec<u8> {
+    let to = Destination::Config(Sealed::new(target.clone()));
+    encode(&Request::Prepare(Prepare { to, rules: Rules::default() })).unwrap()
 }
 
 #[test]
@@ -126,7 +123,7 @@ fn large_configurations_are_applied_within_the_bound() {
     let many: Vec<_> = (0..5_000).map(small).collect();
     for (shape, files) in [("one file", one), ("some files", json!(some)), ("many small files", json!(many))] {
         let mut applier = Applier::start();
-        let frame = change(&config(files));
+        let frame = prepare(&config(files));
         let (answer, cost) = applier.cost(&frame);
         eprintln!("{shape}: a frame of {} KiB took {} KiB", frame.len() / 1024, cost / 1024);
         assert!(matches!(answer, Reply::Finished(_)), "{shape}: {answer:?}");
@@ -142,10 +139,10 @@ fn hostile_messages_are_refused_within_the_bound() {
         format!("{before}{}0{after}", part.repeat(room / part.len()))
     };
     let (target, rest) =
-        (r#"{"apply":{"target":""#, r#"","rules":{"policy":null,"firstBoot":false,"overrides":[]},"steps":[]}}"#);
+        (r#"{"prepare":{"to":{"config":""#, r#""},"rules":{"policy":null,"firstBoot":false,"overrides":[]}}}"#);
     let (policy, end) =
-        (r#"{"apply":{"target":"{}","rules":{"policy":["#, r#"],"firstBoot":false,"overrides":[]},"steps":[]}}"#);
-    let steps = r#"{"apply":{"target":"{}","rules":{"policy":null,"firstBoot":false,"overrides":[]},"steps":["#;
+        (r#"{"prepare":{"to":{"config":"{}"},"rules":{"policy":["#, r#"],"firstBoot":false,"overrides":[]}}}"#);
+    let overrides = r#"{"prepare":{"to":"previous","rules":{"policy":null,"firstBoot":false,"overrides":["#;
     for (shape, body) in [
         ("a target of lists", fill(target, "[],", rest)),
         ("a target of nothing", fill(target, "x", rest)),
@@ -153,7 +150,7 @@ fn hostile_messages_are_refused_within_the_bound() {
         ("a policy of objects", fill(policy, "{\"a\":1},", end)),
         ("a policy of numbers", fill(policy, "1,", end)),
         ("a policy of one string", fill(&format!("{policy}\""), "x", &format!("\"{end}"))),
-        ("many steps", fill(steps, "{\"step\":\"drain\"},", "]}}")),
+        ("many overrides", fill(overrides, "\"Disks\",", "\"Raid\"]}}}")),
         ("a name of one string", fill("{\"", "x", "\":{}}")),
         ("depth", fill(policy, "[", end)),
         ("an unknown request", fill("{\"request\":\"apply\",\"x\":[", "[],", "]}")),

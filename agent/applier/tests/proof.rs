@@ -10,10 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use common::{body, hello, reply, send};
-use ostler_core::machine_config::MachineConfig;
-use ostler_core::observed::Observed;
-use ostler_core::plan::plan;
-use ostler_core::protocol::{Change, Class, Failure, Observation, Reply, Request, Rules, Sealed, VERSION};
+use ostler_core::protocol::{
+    Class, Destination, Failure, Observation, Prepare, Reply, Request, Rules, Sealed, VERSION,
+};
 use ostler_core::status::Status;
 use ostler_core::transaction::{Ending, Finished, Purpose};
 use serde_json::{Value, json};
@@ -88,18 +87,12 @@ impl Node {
     }
 
     fn apply(&mut self, target: &Value) -> Finished {
-        let observation = self.observe();
-        let parsed = |document: Value| MachineConfig::from_document(document).unwrap();
-        let observed = Observed {
-            current: observation.current.map_or_else(MachineConfig::empty, |sealed| parsed(sealed.open())).into(),
-            install_time: observation.install_time.map(|sealed| parsed(sealed.open()).into()),
-            forced: observation.forced,
-            behind: observation.behind,
-            os_units: observation.os_units,
+        let to = Destination::Config(Sealed::new(target.clone()));
+        let ticket = match self.ask(&Request::Prepare(Prepare { to, rules: Rules::default() })) {
+            Reply::Prepared(prepared) => prepared.ticket,
+            other => panic!("{other:?}"),
         };
-        let rules = Rules::default();
-        let steps = plan(&observed, &rules.desired(parsed(target.clone())).unwrap()).unwrap().steps;
-        match self.ask(&Request::Apply(Change { target: Sealed::new(target.clone()), rules, steps })) {
+        match self.ask(&Request::Apply { ticket }) {
             Reply::Finished(finished) => finished,
             other => panic!("{other:?}"),
         }
@@ -178,7 +171,7 @@ fn the_boot_is_the_roots_own_where_it_has_one_and_never_made_up() {
 #[test]
 fn a_base_is_kept_once_and_gives_way_to_the_real_one() {
     let mut node = Node::new();
-    let keep = |document: Value| Request::KeepBase { config: Sealed::new(document) };
+    let keep = |document: Value| Request::KeepBase { config: Some(Sealed::new(document)) };
     for nonsense in [json!(7), json!({"metadata": {}}), json!({"spec": {"config": "hunter2"}})] {
         let refused = node.failure(&keep(nonsense));
         assert_eq!(refused.class, Class::Refusal);

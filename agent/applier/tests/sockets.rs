@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use common::{PATIENCE, Served, connect, failure, greet, reply, send, serve};
 use ostler_applier::Allowed;
 use ostler_core::pinned::Order;
-use ostler_core::protocol::{Class, Reply, Request};
+use ostler_core::protocol::{Class, Reply, Request, VERSION};
 
 const IDLE: Duration = Duration::from_millis(500);
 
@@ -231,5 +231,6 @@ fn a_user_who_is_not_allowed_is_told_so_and_the_connection_closes() {
 #[test]
 fn a_user_who_is_allowed_is_greeted() {
     let Some(said) = told_to_a_stranger(Allowed::uids(&[STRANGER])) else { return };
-    assert!(said.contains("\"protocol\":3") && said.contains("closed false"), "{said}");
+    let protocol = format!("\"protocol\":{VERSION}");
+    assert!(said.contains(&protocol) && said.contains("closed false"), "{said}");
 }

@@ -12,14 +12,12 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Uid;
-use ostler_core::observed::Observed;
-use ostler_core::plan::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
 use ostler_core::secret::Secret;
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::{Machine, Surroundings};
-use ostler_host::transaction::{self, World};
+use ostler_host::transaction;
 use serde_json::json;
 
 use super::{Failure, median, millis};
@@ -97,10 +95,7 @@ fn apply(root: &Path, target: Recorded) -> Result<Took, Failure> {
         now: Box::new(|| 1_700_000_000),
     };
     let machine = Machine::open(&disk, surroundings)?;
-    let rules = Rules::default();
-    let current = machine.observe()?.current.config;
-    let steps = plan(&Observed::configured(current), &rules.desired(Arc::clone(&target.config))?)?.steps;
-    let proposal = transaction::propose(&machine, target, &rules, &steps)?.ok_or("there was nothing to do")?;
+    let proposal = transaction::propose(&machine, target, &Rules::default())?.ok_or("there was nothing to do")?;
     let (begun, before) = (Instant::now(), processor()?);
     transaction::run(&machine, &proposal, &mut |_| {})?;
     let (run, busy, all) = (begun.elapsed(), processor()?.saturating_sub(before), start.elapsed());

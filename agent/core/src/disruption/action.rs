@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::policy::{self, PolicyError};
 use crate::api::{PolicyAction, PolicyActionType};
 
 /// An action, in the words of the MachineConfiguration API.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "PolicyAction")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "PolicyAction", try_from = "PolicyAction")]
 pub enum Action {
     /// Nothing needs doing.
     None,
@@ -67,6 +68,14 @@ impl fmt::Display for Action {
     }
 }
 
+impl TryFrom<PolicyAction> for Action {
+    type Error = PolicyError;
+
+    fn try_from(action: PolicyAction) -> Result<Self, PolicyError> {
+        policy::read("the plan", &action)
+    }
+}
+
 impl From<Action> for PolicyAction {
     fn from(action: Action) -> Self {
         match action {
@@ -97,7 +106,8 @@ mod tests {
             ),
             (Action::Restart("a.service".into()), json!({"type": "Restart", "restart": {"serviceName": "a.service"}})),
         ] {
-            assert_eq!(serde_json::to_value(action).unwrap(), expected);
+            assert_eq!(serde_json::to_value(&action).unwrap(), expected);
+            assert_eq!(serde_json::from_value::<Action>(expected).unwrap(), action);
         }
     }
 }

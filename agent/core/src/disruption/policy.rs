@@ -198,7 +198,7 @@ fn actions(subject: &str, actions: &[PolicyAction]) -> Result<Vec<Action>, Polic
     }
 }
 
-fn read(subject: &str, action: &PolicyAction) -> Result<Action, PolicyError> {
+pub(super) fn read(subject: &str, action: &PolicyAction) -> Result<Action, PolicyError> {
     let service = |named: &Option<crate::api::ServiceRef>, action| {
         let named = named.as_ref().filter(|service| !service.service_name.is_empty());
         let missing = || PolicyError::NoService { subject: subject.to_owned(), action };

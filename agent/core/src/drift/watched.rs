@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{SHADOW, UNIT_DIRECTORY, UNWATCHED, keys_path, policy};
 use crate::ignition::{Unit, User};
 use crate::machine_config::MachineConfig;
@@ -17,7 +19,7 @@ const LINK_DIRECTORIES: [&str; 2] = [".wants", ".requires"];
 const DROPIN: &str = ".conf";
 
 /// What a name in a directory means to who listens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Heard {
     /// It is configured.
     Leaf,
@@ -26,14 +28,14 @@ pub enum Heard {
 }
 
 /// The names in a directory that matter.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     exact: BTreeMap<String, Heard>,
     shapes: BTreeSet<Shape>,
 }
 
 /// Names that begin and end in a certain way.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Shape {
     start: String,
     end: String,
@@ -76,7 +78,7 @@ impl Names {
 }
 
 /// What has to be listened to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interest {
     directories: BTreeMap<String, Names>,
     links: Names,

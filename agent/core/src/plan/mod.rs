@@ -47,6 +47,8 @@ pub struct Plan {
     pub causes: Vec<Cause>,
     /// Whether workloads have to leave first.
     pub drain: Drain,
+    /// Which parts of the configuration differ.
+    pub parts: Parts,
     /// Changed files that no step touches.
     pub left_alone: Vec<LeftAlone>,
     /// Services that a policy restarts or reloads and that will not be there any more.
@@ -54,6 +56,19 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Steps that nothing is disrupted for.
+    pub fn of_steps(steps: Vec<Step>) -> Self {
+        Self {
+            steps,
+            actions: Actions::Policies(Vec::new()),
+            causes: Vec::new(),
+            drain: Drain::NotNeeded,
+            parts: Parts::default(),
+            left_alone: Vec::new(),
+            dropped: Vec::new(),
+        }
+    }
+
     /// Whether the machine restarts.
     pub fn reboots(&self) -> bool {
         self.actions.list().contains(&Action::Reboot)
@@ -190,7 +205,7 @@ fn steps_for(observed: &Observed, desired: &Desired, diff: &Diff<'_>) -> Result<
             None => steps.push(step),
         });
     }
-    Ok(Plan { steps, actions, causes, drain, left_alone: files.left_alone, dropped })
+    Ok(Plan { steps, actions, causes, drain, parts: diff.parts, left_alone: files.left_alone, dropped })
 }
 
 /// What the daemon would find out only when it applies the target.

@@ -41,28 +41,26 @@ impl Line {
     }
 }
 
+/// A configuration, by its name and the digest of its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigId {
+    pub name: String,
+    pub digest: String,
+}
+
 /// A change that was asked for.
 #[derive(Clone, Debug)]
 pub struct Change {
     asker: Asker,
     request: &'static str,
-    config: Option<String>,
-    digest: Option<String>,
+    config: Option<ConfigId>,
 }
 
 impl Change {
-    /// A request as a change, unless it only looks. The digest is that of the configuration it brings.
-    pub fn of(request: &Request, asker: &Asker, digest: impl FnOnce(&super::Sealed) -> String) -> Option<Self> {
-        if !request.changes() {
-            return None;
-        }
-        let config = request.config();
-        Some(Self {
-            asker: asker.clone(),
-            request: request.name(),
-            config: config.map(|config| printable(&config.name().unwrap_or_default())),
-            digest: config.map(digest),
-        })
+    /// A request as a change, unless it only looks, with the configuration that it brings or that was prepared for it.
+    pub fn of(request: &Request, asker: &Asker, config: impl FnOnce() -> Option<ConfigId>) -> Option<Self> {
+        let named = |config: ConfigId| ConfigId { name: printable(&config.name), ..config };
+        request.changes().then(|| Self { asker: asker.clone(), request: request.name(), config: config().map(named) })
     }
 
     /// That it is begun.
@@ -87,7 +85,10 @@ impl Change {
             },
             Some(
                 Reply::Observed(_)
-                | Reply::Checked(_)
+                | Reply::Prepared(_)
+                | Reply::Unreconcilable(_)
+                | Reply::Irreconcilable(_)
+                | Reply::DriftInterest(_)
                 | Reply::Staged
                 | Reply::Confirmed { .. }
                 | Reply::BaseKept { .. }
@@ -111,10 +112,9 @@ impl Change {
     }
 
     fn words(&self) -> String {
-        match (&self.config, &self.digest) {
-            (Some(config), Some(digest)) => format!("{} of {config} (blake3 {digest})", self.request),
-            (Some(config), None) => format!("{} of {config}", self.request),
-            (None, Some(_) | None) => self.request.to_owned(),
+        match &self.config {
+            Some(ConfigId { name, digest }) => format!("{} of {name} (blake3 {digest})", self.request),
+            None => self.request.to_owned(),
         }
     }
 
@@ -128,33 +128,31 @@ impl Change {
             ("OSTLER_PEER_PID", self.asker.pid.to_string()),
             ("OSTLER_PEER_UID", self.asker.uid.to_string()),
         ];
-        let more =
-            [("OSTLER_PEER_UNIT", &self.asker.unit), ("OSTLER_CONFIG", &self.config), ("OSTLER_DIGEST", &self.digest)];
-        fields.extend(more.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+        fields.extend(self.asker.unit.iter().map(|unit| ("OSTLER_PEER_UNIT", unit.clone())));
+        if let Some(ConfigId { name, digest }) = self.config.clone() {
+            fields.extend([("OSTLER_CONFIG", name), ("OSTLER_DIGEST", digest)]);
+        }
         Line { fields }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::protocol::{Class, Failure, Rules, Sealed};
+    use crate::protocol::{Class, Failure, Ticket};
 
-    fn apply(name: &str) -> Request {
-        let target = Sealed::new(json!({"metadata": {"name": name}, "spec": {"config": {"secret": "hunter2"}}}));
-        Request::Apply(super::super::Change { target, rules: Rules::default(), steps: Vec::new() })
+    fn apply() -> Request {
+        Request::Apply { ticket: Ticket("t".to_owned()) }
     }
 
-    fn change(request: &Request) -> Option<Change> {
+    fn change(request: &Request, name: Option<&str>) -> Option<Change> {
         let asker = Asker { pid: 7, uid: 990, unit: Some("ostler.service".to_owned()) };
-        Change::of(request, &asker, |_| "abc".to_owned())
+        Change::of(request, &asker, || Some(ConfigId { name: name?.to_owned(), digest: "abc".to_owned() }))
     }
 
     #[test]
     fn a_change_tells_who_asked_for_what_and_how_it_ended_and_no_contents() {
-        let change = change(&apply("rendered-worker-1\n")).unwrap();
+        let change = change(&apply(), Some("rendered-worker-1\n")).unwrap();
         let asked = change.asked();
         assert_eq!(
             asked.message(),
@@ -178,22 +176,19 @@ mod tests {
     #[test]
     fn what_only_looks_is_not_told() {
         for request in [Request::Status, Request::Observe, Request::Credentials, Request::HandBack { check: true }] {
-            assert!(change(&request).is_none(), "{request:?}");
+            assert!(change(&request, None).is_none(), "{request:?}");
         }
         assert_eq!(
-            change(&Request::Recover).unwrap().asked().message(),
+            change(&Request::Recover, None).unwrap().asked().message(),
             "process 7 (user 990, ostler.service) asks for recover"
         );
     }
 
     #[test]
     fn a_requests_name_is_the_one_that_it_travels_by() {
-        for request in [
-            Request::Status,
-            apply("a"),
-            Request::FirstBoot { stage: crate::protocol::FirstBoot::Ends },
-            Request::Recover,
-        ] {
+        for request in
+            [Request::Status, apply(), Request::FirstBoot { stage: crate::protocol::FirstBoot::Ends }, Request::Recover]
+        {
             let sent = serde_json::to_value(&request).unwrap();
             let tag = sent.as_object().and_then(|fields| fields.keys().next().map(String::as_str)).or(sent.as_str());
             assert_eq!(tag, Some(request.name()));

@@ -95,13 +95,13 @@ fn structure(text: &[u8]) -> usize {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Change, Rules, Sealed};
+    use super::super::{Destination, Prepare, Rules, Sealed};
     use super::*;
 
     #[test]
     fn a_message_survives_its_frame() {
-        let change = Change { target: Sealed::new(json!({"a": 1})), rules: Rules::default(), steps: Vec::new() };
-        for request in [Request::Observe, Request::Apply(change), Request::Drift] {
+        let to = Destination::Config(Sealed::new(json!({"a": 1})));
+        for request in [Request::Observe, Request::Prepare(Prepare { to, rules: Rules::default() }), Request::Drift] {
             let frame = encode(&request).unwrap();
             let (header, body) = frame.split_first_chunk::<HEADER_BYTES>().unwrap();
             assert_eq!(length(*header).unwrap(), body.len());
@@ -121,13 +121,11 @@ mod tests {
     #[test]
     fn a_request_of_many_values_is_refused_and_one_of_ten_thousand_files_is_not() {
         for tiny in ["[],", "{},", "1,", "{\"a\":1},", "[[[1]]],", "\"\","] {
-            let body = format!("{{\"apply\":[{}0]}}", tiny.repeat(MAX_STRUCTURE / 64));
+            let body = format!("{{\"prepare\":[{}0]}}", tiny.repeat(MAX_STRUCTURE / 64));
             assert!(matches!(decode_request(body.as_bytes()), Err(FrameError::TooManyValues { .. })), "{tiny}");
         }
         let file = r#"{"contents":{"source":"data:,x"},"mode":420,"overwrite":true,"path":"/etc/dir/a.conf"},"#;
-        let step =
-            r#"{"step":"writeFile","path":"/etc/dir/a.conf","mode":420,"user":{"id":0},"group":{"id":0},"bytes":1},"#;
-        assert!(structure(format!("{file}{step}").as_bytes()) * 10_000 < MAX_STRUCTURE);
+        assert!(structure(file.as_bytes()) * 10_000 < MAX_STRUCTURE);
     }
 
     #[test]

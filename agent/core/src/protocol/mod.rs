@@ -16,10 +16,11 @@ use serde_json::Value;
 pub use frame::{FrameError, HEADER_BYTES, MAX_FRAME, decode, decode_request, encode, length};
 pub use sealed::Sealed;
 
-use crate::api::StorageOverride;
+use crate::api::{IrreconcilableChange, StorageOverride};
 use crate::certificates::Delivered;
 use crate::desired::{self, Desired};
-use crate::disruption::{PolicyFile, PolicyFileError};
+use crate::disruption::{Action, PolicyFile, PolicyFileError};
+use crate::drift::watched::Interest;
 use crate::drift::{Drift, Subject};
 use crate::kargs;
 use crate::machine_config::MachineConfig;
@@ -33,7 +34,7 @@ use crate::step::Step;
 use crate::transaction::{Finished, Progress};
 
 /// Both halves come from one package; another version on the other side means that one of them has not restarted yet.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The first message of either side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,27 +52,28 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum Request {
-    /// What is the machine in?
+    /// What is the machine in? Only root is told: configurations are full of secrets.
     Observe,
-    /// Would this succeed, as far as can be told without changing anything?
-    Check(Change),
-    /// Pull and stage the operating system that it brings, locked until it is applied. Nothing that runs is touched.
-    Stage(Change),
-    /// Drop what was staged for a change that is not made.
-    Unstage,
-    /// Do it.
-    Apply(Change),
+    /// Observe, plan and check an update as far as can be done without changing anything, and keep it under a ticket. Of each
+    /// applier there is one ticket: another one takes its place.
+    Prepare(Prepare),
+    /// Pull and stage the operating system of what was prepared, locked until it is applied. Nothing that runs is touched.
+    Stage {
+        /// Names what was prepared.
+        ticket: Ticket,
+    },
+    /// Apply what was prepared. The ticket is void then.
+    Apply {
+        /// Names what was prepared.
+        ticket: Ticket,
+    },
+    /// Forget what was prepared, and drop what was staged for it. That may have been staged by an applier before this one, so
+    /// that no ticket is needed.
+    Cancel,
     /// Finish or undo what was interrupted.
     Recover,
     /// Close what was interrupted and can be neither finished nor undone. A person has to have asked for it.
     Abandon,
-    /// Go back to the configuration before this one, or only say how.
-    Rollback {
-        /// Only say how.
-        check: bool,
-        /// How disruptive the way back may be.
-        rules: Rules,
-    },
     /// Remember that a person wants the configuration before the current one, and hold the machine there.
     HoldRollback {
         /// The configuration that the agent is to reach, where one runs.
@@ -92,9 +94,11 @@ pub enum Request {
     },
     /// Keep this as the configuration the machine was installed with, where that one is lost.
     KeepBase {
-        /// The earliest configuration that is known.
-        config: Sealed,
+        /// The earliest configuration that is known; nothing for the one that the machine is in.
+        config: Option<Sealed>,
     },
+    /// Compare the configuration that the machine is in with the one that it was installed with.
+    Irreconcilable,
     /// Make the names of network interfaces stay, once per boot.
     PersistNics,
     /// Restart the machine, or only say how.
@@ -129,6 +133,8 @@ pub enum Request {
     },
     /// How does the machine differ from its configuration?
     Drift,
+    /// Where on the disk may it come to differ?
+    DriftInterest,
     /// Make it agree again.
     Repair {
         /// In these subjects; in all where none is named.
@@ -166,19 +172,19 @@ macro_rules! names {
 
 names! {
     Observe: "observe",
-    Check: "check",
+    Prepare: "prepare",
     Stage: "stage",
-    Unstage: "unstage",
     Apply: "apply",
+    Cancel: "cancel",
     Recover: "recover",
     Abandon: "abandon",
-    Rollback: "rollback",
     HoldRollback: "holdRollback",
     ReleaseRollback: "releaseRollback",
     Withdraw: "withdraw",
     Confirm: "confirm",
     GiveUp: "giveUp",
     KeepBase: "keepBase",
+    Irreconcilable: "irreconcilable",
     PersistNics: "persistNics",
     Reboot: "reboot",
     Bootloader: "bootloader",
@@ -188,6 +194,7 @@ names! {
     HandBack: "handBack",
     FirstBoot: "firstBoot",
     Drift: "drift",
+    DriftInterest: "driftInterest",
     Repair: "repair",
     Certificates: "certificates",
     Rebootstrap: "rebootstrap",
@@ -198,14 +205,18 @@ impl Request {
     /// The configuration that it brings, where it brings one.
     pub const fn config(&self) -> Option<&Sealed> {
         match self {
-            Self::Check(change) | Self::Stage(change) | Self::Apply(change) => Some(&change.target),
-            Self::KeepBase { config } => Some(config),
+            Self::Prepare(Prepare { to: Destination::Config(config), .. }) => Some(config),
+            Self::KeepBase { config } => config.as_ref(),
             Self::TakeOver(order) => order.config.as_ref(),
             Self::Observe
-            | Self::Unstage
+            | Self::Prepare(Prepare { to: Destination::Previous, .. })
+            | Self::Stage { .. }
+            | Self::Apply { .. }
+            | Self::Cancel
+            | Self::Irreconcilable
+            | Self::DriftInterest
             | Self::Recover
             | Self::Abandon
-            | Self::Rollback { .. }
             | Self::HoldRollback { .. }
             | Self::ReleaseRollback
             | Self::Withdraw
@@ -226,13 +237,20 @@ impl Request {
         }
     }
 
+    /// Whether only root may ask for it on a running machine. The agent, which is not root, neither abandons a transaction nor
+    /// sees old configurations.
+    pub const fn is_for_root(&self) -> bool {
+        matches!(self, Self::Abandon | Self::Observe)
+    }
+
     /// Whether the machine, or what is recorded of it, may be another afterwards. What is not known to only look does.
     pub const fn changes(&self) -> bool {
         !matches!(
             self,
             Self::Observe
-                | Self::Check(_)
-                | Self::Rollback { check: true, .. }
+                | Self::Prepare(_)
+                | Self::Irreconcilable
+                | Self::DriftInterest
                 | Self::HandBack { check: true }
                 | Self::Reboot { check: true, .. }
                 | Self::Bootloader { action: None, .. }
@@ -278,19 +296,30 @@ pub struct Handed {
     pub done: Vec<String>,
 }
 
-/// A change that the sender has planned.
+/// An update to prepare.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Change {
-    /// The MachineConfig to reach.
-    pub target: Sealed,
-    /// By which rules the sender planned.
+pub struct Prepare {
+    pub to: Destination,
     pub rules: Rules,
-    /// The sender's plan, which must be the receiver's own.
-    pub steps: Vec<Step>,
 }
 
-/// By which rules a change was planned.
+/// The configuration that an update leads to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Destination {
+    /// This MachineConfig.
+    Config(Sealed),
+    /// The one before the current one, which the machine has kept.
+    Previous,
+}
+
+/// Names what was prepared, for as long as the machine and the process that prepared it stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticket(pub String);
+
+/// By which rules a change is planned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rules {
@@ -325,8 +354,14 @@ pub enum Reply {
     Progress(Progress),
     /// To [`Request::Observe`].
     Observed(Observation),
-    /// To [`Request::Check`] and a checked rollback: nothing stands in the way.
-    Checked(Forecast),
+    /// To [`Request::Prepare`]: nothing stands in the way.
+    Prepared(Box<Prepared>),
+    /// To [`Request::Prepare`]: no running node can follow.
+    Unreconcilable(Failure),
+    /// To [`Request::Irreconcilable`].
+    Irreconcilable(Comparison),
+    /// To [`Request::DriftInterest`].
+    DriftInterest(Interest),
     /// To [`Request::Stage`]: what the change brings of the operating system is staged.
     Staged,
     /// To everything that changes the machine.
@@ -419,6 +454,38 @@ pub struct Restart {
     pub not_soft: Option<String>,
     /// Whether it has begun.
     pub begun: bool,
+}
+
+/// An update that was prepared. Nothing of the configurations is in it but names and paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prepared {
+    pub ticket: Ticket,
+    /// The configuration before.
+    pub from: String,
+    /// What is done so that it takes effect.
+    pub actions: Vec<Action>,
+    /// Whether workloads have to leave.
+    pub drain: bool,
+    /// Whether the operating system changes.
+    pub os: bool,
+    /// In the order of their execution.
+    pub steps: Vec<Step>,
+    /// What is worth knowing of the target.
+    pub warnings: Vec<String>,
+    pub forecast: Forecast,
+    /// Whether the machine knows what it was installed with.
+    pub base_known: bool,
+}
+
+/// What only a new installation could change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Comparison {
+    /// Nothing where the machine does not know what it was installed with, or what it is in.
+    pub changes: Option<Vec<IrreconcilableChange>>,
+    /// Whether it was compared with the earliest configuration that is known, because the real one is lost.
+    pub base_kept: bool,
 }
 
 /// What a change would do, beyond its plan.

@@ -32,7 +32,6 @@ pub fn find(named: Option<OsString>, own: Option<&Path>, packaged: &Path) -> Res
 
 /// Starts the program. It stays in our process group and outlives Ctrl-C by itself; it ends when its input does.
 pub fn start(program: &Path, root: Option<&Path>) -> Result<(Child, ChildStdout, ChildStdin), Trouble> {
-    let unstartable = |cause: String| Trouble::Unstartable { program: program.to_owned(), cause };
     let mut command = Command::new(program);
     if let Some(root) = root {
         command.arg("--root").arg(root);
@@ -40,9 +39,13 @@ pub fn start(program: &Path, root: Option<&Path>) -> Result<(Child, ChildStdout,
     // The caller's environment may hold credentials, and must not steer what root does.
     command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LANG", "C");
     command.arg("--stdio").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-    let mut child = command.spawn().map_err(|error| unstartable(error.to_string()))?;
+    let mut child = command.spawn().map_err(|error| unstartable(program, &error.to_string()))?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(output), Some(input)) => Ok((child, output, input)),
-        _ => Err(unstartable("it has no standard streams".to_owned())),
+        _ => Err(unstartable(program, "it has no standard streams")),
     }
+}
+
+pub fn unstartable(program: &Path, cause: &str) -> Trouble {
+    Trouble::Unstartable { program: program.to_owned(), cause: cause.to_owned() }
 }

@@ -9,7 +9,7 @@ mod trouble;
 mod wire;
 
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Child;
@@ -33,9 +33,11 @@ const QUIET_MILLIS: u16 = 2000;
 
 /// A conversation with the applier.
 pub struct Connection {
-    input: Box<dyn Read>,
+    input: Box<dyn Read + Send>,
+    /// The same end, to look at without reading.
+    ear: OwnedFd,
     /// Gone once nothing more is to be said: the child ends when this closes.
-    output: Option<Box<dyn Write>>,
+    output: Option<Box<dyn Write + Send>>,
     child: Option<Child>,
     line: Line,
     greeted: bool,
@@ -61,6 +63,12 @@ impl Connection {
                 answer => return Ok(answer),
             }
         }
+    }
+
+    /// Whether the applier is still there. Between two requests it says nothing but that it leaves.
+    pub fn is_open(&self) -> bool {
+        let mut watched = [PollFd::new(self.ear.as_fd(), PollFlags::POLLIN)];
+        poll(&mut watched, PollTimeout::ZERO) == Ok(0)
     }
 
     /// What lets another thread give up what is asked here.
@@ -92,19 +100,28 @@ impl Connection {
         await_turn(&socket);
         let line = Line::of_socket(&socket).map_err(|error| Trouble::unreachable(path, &error))?;
         let output = socket.try_clone().map_err(|error| Trouble::unreachable(path, &error))?;
-        let mut connection = Self::new(socket, output, None, line);
+        let ear = socket.try_clone().map_err(|error| Trouble::unreachable(path, &error))?.into();
+        let mut connection = Self::new(socket, ear, output, None, line);
         connection.greet()?;
         Ok(Some(connection))
     }
 
-    fn new(input: impl Read + 'static, output: impl Write + 'static, child: Option<Child>, line: Line) -> Self {
-        Self { input: Box::new(input), output: Some(Box::new(output)), child, line, greeted: false }
+    fn new(
+        input: impl Read + Send + 'static,
+        ear: OwnedFd,
+        output: impl Write + Send + 'static,
+        child: Option<Child>,
+        line: Line,
+    ) -> Self {
+        Self { input: Box::new(input), ear, output: Some(Box::new(output)), child, line, greeted: false }
     }
 
     fn of_child(program: &Path, root: Option<&Path>) -> Result<Self, Trouble> {
         let (child, input, output) = child::start(program, root)?;
         let line = Line::of_child(&child);
-        let mut connection = Self::new(input, output, Some(child), line);
+        let ear =
+            input.as_fd().try_clone_to_owned().map_err(|error| child::unstartable(program, &error.to_string()))?;
+        let mut connection = Self::new(input, ear, output, Some(child), line);
         connection.greet()?;
         Ok(connection)
     }

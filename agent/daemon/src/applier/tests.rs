@@ -68,7 +68,8 @@ fn progress_is_passed_on_and_the_answer_returned() {
 fn another_version_is_named_with_ours_and_the_remedy() {
     let (_directory, path, heard) = applier_that_says(vec![hello(VERSION + 1)]);
     let text = Connection::at(&path).err().unwrap().to_string();
-    for part in ["protocol 3", "protocol 4", "9.9.9", env!("CARGO_PKG_VERSION"), "systemctl restart"] {
+    let [ours, theirs] = [VERSION, VERSION + 1].map(|version| format!("protocol {version}"));
+    for part in [&ours, &theirs, "9.9.9", env!("CARGO_PKG_VERSION"), "systemctl restart"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     heard.join().unwrap();

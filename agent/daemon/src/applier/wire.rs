@@ -32,7 +32,7 @@ impl From<std::io::Error> for Lost {
 }
 
 /// Sends a message.
-pub fn send<T: Serialize>(output: Option<&mut Box<dyn Write>>, message: &T) -> Result<(), Lost> {
+pub fn send<T: Serialize>(output: Option<&mut Box<dyn Write + Send>>, message: &T) -> Result<(), Lost> {
     let frame = encode(message).map_err(Lost::Unsendable)?;
     let output = output.ok_or(Lost::Closed)?;
     output.write_all(&frame)?;

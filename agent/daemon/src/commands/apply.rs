@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use ostler_core::machine_config::{ConfigError, MachineConfig};
 use ostler_core::plan::assess;
-use ostler_core::protocol::{Change, Request, Rules, Sealed};
+use ostler_core::protocol::{Destination, Prepare, Rules, Sealed};
 use ostler_core::refusal::Refusal;
 use ostler_core::warning::Provenance;
 use serde_json::Value;
@@ -65,9 +65,8 @@ fn reach(target: Target, asks: &mut impl Asks, consent: ConsentOptions, console:
     };
     let desired = target.rules.desired(target.config)?;
     let assessment = assess(&observed, &desired).warned(&target.provenance, &desired.target);
-    let steps = assessment.verdict.as_ref().map(|plan| plan.steps.clone()).unwrap_or_default();
-    let change = Change { target: target.document, rules: target.rules, steps };
-    let requests = Requests { check: Request::Check(change.clone()), act: Some(Request::Apply(change)), hold: None };
+    let prepare = Prepare { to: Destination::Config(target.document), rules: target.rules };
+    let requests = Requests { prepare, applies: true, hold: None };
     let question = if assessment.warnings.is_empty() { "Apply?" } else { "Apply in spite of the warnings?" };
     let proposal = Proposal { observed, desired, assessment, live: observation.live, question };
     proposal.pursue(asks, &requests, consent, console)

@@ -32,7 +32,6 @@ use ostler_core::verdict::State;
 
 pub use abandon::abandon;
 pub use apply::apply;
-pub use asking::{observed, recorded};
 pub use bootloader::bootloader;
 pub use console::Console;
 pub use diff::diff;

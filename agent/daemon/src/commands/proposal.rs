@@ -4,7 +4,7 @@ use anyhow::Result;
 use ostler_core::desired::Desired;
 use ostler_core::observed::Observed;
 use ostler_core::plan::Assessment;
-use ostler_core::protocol::{Failure, Reply, Request};
+use ostler_core::protocol::{Class, Failure, Prepare, Prepared, Reply, Request};
 use ostler_core::refusal::Refusal;
 use ostler_core::rollback::RollbackHold;
 
@@ -32,10 +32,9 @@ pub struct Proposal {
 
 /// What to ask the applier for.
 pub struct Requests {
-    /// To only look.
-    pub check: Request,
-    /// To act; nothing where the agent does.
-    pub act: Option<Request>,
+    pub prepare: Prepare,
+    /// Whether this command applies what was prepared; else the agent does.
+    pub applies: bool,
     /// To remember a rollback before it begins.
     pub hold: Option<Request>,
 }
@@ -43,16 +42,21 @@ pub struct Requests {
 /// How a change went, and the hold that it leaves.
 pub type Pursued = (Course, Option<RollbackHold>);
 
-/// Acts, after what has to be remembered first.
-pub fn act(asks: &mut impl Asks, requests: &Requests, console: &mut Console<'_>) -> Result<Pursued> {
+/// Acts, after what has to be remembered first. Without a request the agent acts.
+pub fn act(
+    asks: &mut impl Asks,
+    hold: Option<&Request>,
+    request: Option<&Request>,
+    console: &mut Console<'_>,
+) -> Result<Pursued> {
     let ask = |hold| console.following(|progress| asks.ask(hold, progress)).map_err(|error| error.context(ANSWER_LOST));
-    let hold = match requests.hold.as_ref().map(ask).transpose()? {
+    let hold = match hold.map(ask).transpose()? {
         None | Some(Reply::Nothing) => None,
         Some(Reply::RollbackHold(hold)) => Some(hold),
         Some(Reply::Failed(failure)) => return Ok((Course::Failed(failure), None)),
         Some(_) => return Err(unexpected().context(ANSWER_LOST)),
     };
-    let course = match &requests.act {
+    let course = match request {
         Some(request) => change(asks, request, console)?,
         None => Course::Delegated,
     };
@@ -86,14 +90,16 @@ impl Proposal {
             Ok(plan) if plan.steps.is_empty() => return Ok((Course::Nothing, None)),
             Ok(plan) => plan,
         };
-        let forecast = match inquire(asks, &requests.check, console)? {
-            Reply::Checked(forecast) => forecast,
+        let prepared = match inquire(asks, &Request::Prepare(requests.prepare.clone()), console)? {
+            Reply::Prepared(prepared) if prepared.steps == plan.steps => prepared,
+            Reply::Prepared(_) => return Ok((Course::Failed(changed()), None)),
             Reply::Nothing => return Ok((Course::Nothing, None)),
-            Reply::Failed(failure) => return Ok((Course::Failed(failure), None)),
+            Reply::Failed(failure) | Reply::Unreconcilable(failure) => return Ok((Course::Failed(failure), None)),
             _ => return Err(unexpected().context(NO_ANSWER)),
         };
+        let Prepared { ticket, forecast, .. } = *prepared;
         console.tell(&show::forecast(&forecast, self.live))?;
-        if self.live && requests.act.is_some() {
+        if self.live && requests.applies {
             console.tell(&show::not_done_here(plan))?;
         }
         if consent.dry_run {
@@ -102,7 +108,18 @@ impl Proposal {
         if !console.confirm(self.question, consent.yes)? {
             return Ok((Course::Declined, None));
         }
-        act(asks, requests, console)
+        let apply = requests.applies.then_some(Request::Apply { ticket });
+        act(asks, requests.hold.as_ref(), apply.as_ref(), console)
+    }
+}
+
+/// The plan that was shown is not the one that would be made now.
+fn changed() -> Failure {
+    Failure {
+        class: Class::Transient,
+        reasons: vec!["cannot apply the plan above: the machine has changed since it was made".to_owned()],
+        remedy: Some("try again".to_owned()),
+        unchanged: true,
     }
 }
 

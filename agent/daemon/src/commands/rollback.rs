@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use ostler_core::plan::{Assessment, assess, undo};
-use ostler_core::protocol::{Forecast, Observation, Reply, Request, Rules};
+use ostler_core::protocol::{Destination, Forecast, Observation, Prepare, Reply, Request, Rules};
 use ostler_core::refusal::Refusal;
 use ostler_core::transaction::{Ending, Finished};
 
@@ -104,11 +104,10 @@ fn go_back(
     let RunningAgent { desired, rules: of_agent } = agent.unwrap_or_default();
     let rules = of_agent.unwrap_or(rules);
     let hold = Some(Request::HoldRollback { desired });
-    let act = |request| alone.then_some(request);
     let observation = match look(asks, console)? {
         Ok(Observation { awaiting: Some(config), .. }) => {
-            let requests = Requests { check: Request::Observe, act: act(Request::Withdraw), hold };
-            return withdraw(&config, &requests, asks, consent, console);
+            let request = alone.then_some(Request::Withdraw);
+            return withdraw(&config, (hold.as_ref(), request.as_ref()), asks, consent, console);
         }
         Ok(observation) if observation.interrupted => return Err(INTERRUPTED.into_error()),
         Ok(observation) => observation,
@@ -128,8 +127,7 @@ fn go_back(
     };
     let desired = rules.desired(previous)?;
     let assessment = Assessment { verdict: undo(&observed, &desired), ..assess(&observed, &desired) };
-    let request = |check| Request::Rollback { check, rules: rules.clone() };
-    let requests = Requests { check: request(true), act: act(request(false)), hold };
+    let requests = Requests { prepare: Prepare { to: Destination::Previous, rules }, applies: alone, hold };
     let proposal = Proposal { observed, desired, assessment, live: observation.live, question: "Roll back?" };
     proposal.pursue(asks, &requests, consent, console)
 }
@@ -137,7 +135,7 @@ fn go_back(
 /// What has not taken effect yet is taken back: that needs neither a plan nor a restart.
 fn withdraw(
     config: &str,
-    requests: &Requests,
+    (hold, request): (Option<&Request>, Option<&Request>),
     asks: &mut impl Asks,
     consent: ConsentOptions,
     console: &mut Console<'_>,
@@ -146,7 +144,7 @@ fn withdraw(
     let (course, hold) = if consent.dry_run {
         (Course::Checked(Forecast::default()), None)
     } else if console.confirm("Take it back?", consent.yes)? {
-        act(asks, requests, console)?
+        act(asks, hold, request, console)?
     } else {
         (Course::Declined, None)
     };

@@ -5,12 +5,16 @@ use std::collections::VecDeque;
 use anstream::adapter::strip_str;
 use anyhow::{Result, anyhow};
 use ostler_core::machine_config::MachineConfig;
-use ostler_core::protocol::{Class, Failure, Observation, Reply, Request, Sealed};
+use ostler_core::plan::undo;
+use ostler_core::protocol::{
+    Class, Destination, Failure, Forecast, Observation, Prepare, Prepared, Reply, Request, Sealed, Ticket,
+};
+use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Phase, Progress, Purpose};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::asking::Asks;
+use super::asking::{Asks, observed, recorded};
 use super::console::{Console, Stream, Terminal};
 use crate::cli::Format;
 use crate::show;
@@ -21,12 +25,25 @@ pub struct Scripted {
     replies: VecDeque<Reply>,
     /// What it was asked.
     pub asked: Vec<Request>,
+    observation: Option<Observation>,
 }
 
 impl Scripted {
     /// With these answers.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self { replies: replies.into_iter().collect(), asked: Vec::new() }
+        Self { replies: replies.into_iter().collect(), asked: Vec::new(), observation: None }
+    }
+
+    /// As the applier plans.
+    fn plan(&self, prepare: &Prepare) -> Vec<Step> {
+        let observation = self.observation.as_ref().unwrap();
+        let machine = observed(observation).unwrap().unwrap();
+        let target = match &prepare.to {
+            Destination::Config(config) => config.clone(),
+            Destination::Previous => observation.previous.clone().unwrap(),
+        };
+        let desired = prepare.rules.desired(recorded(target).unwrap().unwrap()).unwrap();
+        undo(&machine, &desired).unwrap().steps
     }
 
     /// The kinds of requests, in order.
@@ -41,8 +58,36 @@ impl Asks for &mut Scripted {
         if !matches!(request, Request::Observe | Request::Status) {
             progress(&Progress { direction: Direction::Forward, phase: Phase::Check, subject: None });
         }
-        self.replies.pop_front().ok_or_else(|| anyhow!("the connection was closed"))
+        let mut reply = self.replies.pop_front().ok_or_else(|| anyhow!("the connection was closed"))?;
+        match (&mut reply, request) {
+            (Reply::Observed(observation), _) => self.observation = Some(observation.clone()),
+            (Reply::Prepared(prepared), Request::Prepare(prepare)) if prepared.steps.is_empty() => {
+                prepared.steps = self.plan(prepare);
+            }
+            _ => {}
+        }
+        Ok(reply)
     }
+}
+
+/// What the applier has prepared, with the steps of the machine that was observed.
+pub fn prepared(forecast: Forecast) -> Reply {
+    Reply::Prepared(Box::new(Prepared {
+        ticket: Ticket("t".to_owned()),
+        from: String::new(),
+        actions: Vec::new(),
+        drain: false,
+        os: false,
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        forecast,
+        base_known: true,
+    }))
+}
+
+/// To apply that.
+pub fn apply() -> Request {
+    Request::Apply { ticket: Ticket("t".to_owned()) }
 }
 
 /// Who is at the other end of the streams.

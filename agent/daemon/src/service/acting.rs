@@ -8,7 +8,7 @@ use ostler_core::protocol::{Class, Failure, FirstBoot, Reply, Request};
 use ostler_core::step::{ServiceAction, Step};
 use ostler_core::transaction::{Ending, Finished};
 
-use super::outlook::{Look, after_check};
+use super::outlook::{Look, Ready, after_check};
 use super::root_half::joined;
 use super::worker::Worker;
 use crate::duty::drift::policy;
@@ -99,10 +99,10 @@ impl Worker {
     /// Stages what the update brings of the operating system. Where that fails, the node stays in service: what is of the moment
     /// is tried again, anything else is a refusal.
     async fn stage(&mut self) -> Result<String, Failure> {
-        let Some(request) = self.look.as_ref().and_then(Look::to_stage) else {
+        let Some(ticket) = self.look.as_ref().and_then(Look::to_stage).cloned() else {
             return Ok("nothing was planned".to_owned());
         };
-        let reply = self.put(request).await?;
+        let reply = self.put(Request::Stage { ticket }).await?;
         let Some(look) = &mut self.look else { return Ok("nothing was planned".to_owned()) };
         match reply {
             Reply::Staged | Reply::Nothing => {
@@ -110,7 +110,7 @@ impl Worker {
                 Ok("the operating system of the update was staged".to_owned())
             }
             Reply::Failed(failure) => {
-                (look.outlook, look.change) = (after_check(&failure), None);
+                (look.outlook, look.ready) = (after_check(&failure), None);
                 Ok("the operating system of the update cannot be staged".to_owned())
             }
             other => Err(unexpected(&other)),
@@ -118,7 +118,7 @@ impl Worker {
     }
 
     async fn unstage(&mut self) -> Result<String, Failure> {
-        match self.put(Request::Unstage).await? {
+        match self.put(Request::Cancel).await? {
             Reply::Nothing => Ok("what was staged ahead was dropped".to_owned()),
             other => Err(unexpected(&other)),
         }
@@ -126,14 +126,16 @@ impl Worker {
 
     async fn apply(&mut self) -> Result<String, Failure> {
         let Some(look) = self.look.take() else { return Ok("nothing was planned".to_owned()) };
-        let (Outlook::Ready(update), Some(planned)) = (&look.outlook, look.change.clone()) else {
+        let (Outlook::Ready(update), Some(Ready { ticket, steps, .. })) = (look.outlook, look.ready) else {
             return Ok("nothing was planned".to_owned());
         };
+        if !self.root.is_connected() {
+            return Ok("the applier has ended since the update was prepared".to_owned());
+        }
         let os = update.os;
         self.tell(&Notice::UpdateBegun { config: update.to.config.clone(), os: update.os });
-        self.report.begin(update.clone());
-        let steps = planned.steps;
-        match self.put(planned.act).await? {
+        self.report.begin(update);
+        match self.put(Request::Apply { ticket }).await? {
             Reply::Finished(finished) => {
                 if os {
                     self.teller.os_changed(!matches!(finished.ending, Ending::Undone { .. }));
@@ -297,9 +299,8 @@ impl Worker {
 const fn is_change(request: &Request) -> bool {
     matches!(
         request,
-        Request::Stage(_)
-            | Request::Apply(_)
-            | Request::Rollback { check: false, .. }
+        Request::Stage { .. }
+            | Request::Apply { .. }
             | Request::Recover
             | Request::Withdraw
             | Request::GiveUp { .. }

@@ -1,10 +1,10 @@
-//! Looking at an update before it is begun: what it is about, what the machine is in, and what the root half makes of it.
+//! Looking at an update before it is begun: what it is about, and what the applier prepares for it.
 
 use ostler_core::node::{ConfigRef, Notice, Outlook, target};
-use ostler_core::protocol::{Failure, Observation, Reply, Request};
-use ostler_core::warning::Warning;
+use ostler_core::protocol::{Destination, Failure, Prepare, Reply, Request};
 
-use super::outlook::{self, Look, Planned, Subject};
+use super::acting::unexpected;
+use super::outlook::{self, Look, Ready, Subject};
 use super::stopwatch::Stopwatch;
 use super::worker::Worker;
 
@@ -25,58 +25,51 @@ impl Worker {
         ConfigRef::from_texts(self.machine.config.as_deref(), self.machine.image.as_deref())
     }
 
-    /// Looks at the update to the desired configuration.
+    /// Has the update to the desired configuration prepared.
     pub(super) async fn plan(&mut self) -> Result<(), Failure> {
         let Some(subject) = self.subject() else { return Ok(()) };
         let mounted = self.known.mounted;
         self.stopwatch = Stopwatch::default();
-        let observation = self.observation().await?;
-        if observation.install_time.is_none() && self.known.gates.irreconcilable {
-            // Later configurations are less and less like the one that the machine was installed with.
-            self.keep_base(&observation).await?;
-        }
-        let (outlook, change) = match self.planned(&subject, &observation).await {
-            Err(outlook) => (outlook, None),
-            Ok(Planned { change, update, warnings }) => {
-                self.warn(&update.to.config, warnings);
-                match self.put(change.check.clone()).await? {
-                    Reply::Failed(failure) => (outlook::after_check(&failure), None),
-                    _ => (Outlook::Ready(update), Some(change)),
-                }
-            }
-        };
-        self.look = Some(Look { subject, mounted, outlook, change });
+        let (outlook, ready) = self.prepared(&subject).await?;
+        self.look = Some(Look { subject, mounted, outlook, ready });
         Ok(())
     }
 
-    async fn planned(&self, subject: &Subject, observation: &Observation) -> Result<Planned, Outlook> {
-        if subject.rollback {
-            return outlook::plan_rollback(subject, observation).map_err(Outlook::Refused);
-        }
-        match self.outside.config(&subject.desired).await {
-            Err(missing) if missing.passing => Err(Outlook::Blocked(missing.reason)),
-            Err(missing) => Err(Outlook::Refused(outlook::degraded(missing.reason))),
-            Ok(target) => outlook::plan(subject, observation, target).map_err(Outlook::Refused),
+    async fn prepared(&mut self, subject: &Subject) -> Result<(Outlook, Option<Ready>), Failure> {
+        let to = if subject.rollback {
+            Destination::Previous
+        } else {
+            match self.outside.config(&subject.desired).await {
+                Err(missing) if missing.passing => return Ok((Outlook::Blocked(missing.reason), None)),
+                Err(missing) => return Ok((Outlook::Refused(outlook::degraded(missing.reason)), None)),
+                Ok(target) => Destination::Config(target),
+            }
+        };
+        match self.put(Request::Prepare(Prepare { to, rules: subject.rules.clone() })).await? {
+            Reply::Prepared(prepared) => {
+                if !prepared.base_known && self.known.gates.irreconcilable {
+                    // Later configurations are less and less like the one that the machine was installed with.
+                    self.keep_base().await?;
+                }
+                self.warn(&subject.desired.config, &prepared.warnings);
+                let (update, ready) = outlook::ready(subject, *prepared);
+                Ok((Outlook::Ready(update), Some(ready)))
+            }
+            Reply::Nothing => Ok((outlook::nothing(subject), None)),
+            Reply::Unreconcilable(failure) => Ok((outlook::unreconcilable(&failure), None)),
+            Reply::Failed(failure) => Ok((outlook::after_check(&failure), None)),
+            other => Err(unexpected(&other)),
         }
     }
 
-    /// A configuration is looked at again and again; what is worth knowing of it is told once.
-    fn warn(&mut self, config: &str, warnings: Vec<Warning>) {
-        let told = (config.to_owned(), warnings);
-        if self.warned.as_ref() == Some(&told) {
+    /// A configuration is prepared again and again; what is worth knowing of it is told once.
+    fn warn(&mut self, config: &str, warnings: &[String]) {
+        if self.warned.as_ref().is_some_and(|(warned, told)| warned == config && told == warnings) {
             return;
         }
-        if !told.1.is_empty() {
-            let words: Vec<_> = told.1.iter().map(Warning::message).collect();
-            self.tell(&Notice::ConfigDoubtful { config: told.0.clone(), words: words.join("; ") });
+        if !warnings.is_empty() {
+            self.tell(&Notice::ConfigDoubtful { config: config.to_owned(), words: warnings.join("; ") });
         }
-        self.warned = Some(told);
-    }
-
-    pub(super) async fn observation(&mut self) -> Result<Observation, Failure> {
-        match self.put(Request::Observe).await? {
-            Reply::Observed(observation) => Ok(observation),
-            other => Err(super::acting::unexpected(&other)),
-        }
+        self.warned = Some((config.to_owned(), warnings.to_vec()));
     }
 }

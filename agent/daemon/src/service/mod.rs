@@ -133,7 +133,7 @@ async fn run(options: &DaemonOptions) -> Result<Outcome> {
         signals,
         health: Health { kubelet, systemd: live },
         duties,
-        root,
+        root: root.kept(),
         manner: manner(options, live),
     };
     Ok(Worker::new(parts).work().await.into())

@@ -1,13 +1,11 @@
 //! What only a new installation could bring: worked out once for every configuration that the machine reaches.
 
 use ostler_core::api::IrreconcilableChange;
-use ostler_core::irreconcilable;
 use ostler_core::node::{ConfigRef, Irreconcilable, Notice, Update, keys};
-use ostler_core::protocol::{Class, Failure, Observation, Reply, Request, Sealed};
+use ostler_core::protocol::{Class, Comparison, Failure, Reply, Request, Sealed};
 
 use super::outside::Unavailable;
 use super::worker::Worker;
-use crate::commands::recorded;
 
 /// What is known to tell about a configuration beyond the turn in which it was found out.
 #[derive(Debug, Default)]
@@ -59,40 +57,44 @@ impl Worker {
     }
 
     async fn compare_with_base(&mut self, current: ConfigRef) -> Result<(), Failure> {
-        let mut observation = self.observation().await?;
-        if observation.install_time.is_none() {
-            self.keep_base(&observation).await?;
-            observation = self.observation().await?;
+        let mut comparison = self.comparison().await?;
+        if comparison.changes.is_none() {
+            self.keep_base().await?;
+            comparison = self.comparison().await?;
         }
-        let read = |sealed: Option<Sealed>| recorded(sealed?).ok()?.ok();
-        let (Some(base), Some(present)) = (read(observation.install_time), read(observation.current)) else {
+        let Some(changes) = comparison.changes else {
             self.say_missing("the machine keeps no record of it".to_owned());
             return Ok(());
         };
-        let changes = irreconcilable::report(&base.ignition, &present.ignition);
         if !changes.is_empty() && self.report.count() != changes.len() {
             self.tell(&Notice::IrreconcilableFound { count: changes.len() });
         }
-        self.teller.irreconcilable(changes.len(), observation.base_kept);
+        self.teller.irreconcilable(changes.len(), comparison.base_kept);
         self.report.told = Some((current, changes));
         Ok(())
     }
 
+    async fn comparison(&mut self) -> Result<Comparison, Failure> {
+        match self.put(Request::Irreconcilable).await? {
+            Reply::Irreconcilable(comparison) => Ok(comparison),
+            other => Err(super::acting::unexpected(&other)),
+        }
+    }
+
     /// The configuration that was served when the machine was installed, where the cluster still has it; else the present.
-    pub(super) async fn keep_base(&mut self, observation: &Observation) -> Result<(), Failure> {
+    pub(super) async fn keep_base(&mut self) -> Result<(), Failure> {
         let served = self.known.node.as_ref().and_then(|node| node.annotation(keys::FIRST_PIVOT_CONFIG));
-        let fetched = match served.map(ConfigRef::new) {
+        let config = match served.map(ConfigRef::new) {
             Some(served) => served_config(self.outside.config(&served).await)?,
             None => None,
         };
-        let Some(config) = fetched.or_else(|| observation.current.clone()) else { return Ok(()) };
-        let name = recorded(config.clone()).ok().and_then(Result::ok).map(|config| config.name);
         match self.put(Request::KeepBase { config }).await? {
-            Reply::Failed(failure) => Err(failure),
-            _ => {
-                self.tell(&Notice::BaseKept { config: name.unwrap_or_default() });
+            Reply::BaseKept { config } => {
+                self.tell(&Notice::BaseKept { config });
                 Ok(())
             }
+            Reply::Nothing => Ok(()),
+            other => Err(super::acting::unexpected(&other)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The root half, asked without holding up the loop: each question has a thread of its own until it is answered.
+//! The applier, asked without holding up the loop: each question has a thread of its own until it is answered.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,10 +16,15 @@ use super::stopwatch::Stopwatch;
 use crate::applier::{Connection, Line};
 use crate::cluster::Keeper;
 
-/// Where the root half is found.
-#[derive(Clone, Debug)]
+/// A connection between two questions.
+type Kept = Arc<Mutex<Option<Connection>>>;
+
+/// Where the applier is found.
+#[derive(Clone)]
 pub struct RootHalf {
     root: Option<PathBuf>,
+    /// Where the connection is kept for the next question; none where each question has its own.
+    kept: Option<Kept>,
     /// Where a test answers instead.
     #[cfg(test)]
     double: Option<tokio::sync::mpsc::UnboundedSender<tests::Question>>,
@@ -77,9 +82,31 @@ impl RootHalf {
     pub const fn new(root: Option<PathBuf>) -> Self {
         Self {
             root,
+            kept: None,
             #[cfg(test)]
             double: None,
         }
+    }
+
+    /// The same, with one connection for all questions until it [rests](Self::rest).
+    pub fn kept(&self) -> Self {
+        Self { kept: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// Whether the connection of the last question is still there, if it was to be kept.
+    pub fn is_connected(&self) -> bool {
+        let open = |kept: &Kept| {
+            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.as_ref().is_some_and(Connection::is_open)
+        };
+        self.kept.as_ref().is_none_or(open)
+    }
+
+    /// Closes the connection: an applier that nobody is connected to ends.
+    pub fn rest(&self) {
+        let Some(connection) = self.kept.as_ref().and_then(take) else { return };
+        // A child is waited for.
+        drop(tokio::task::spawn_blocking(move || drop(connection)));
     }
 
     /// Where the machine's files are.
@@ -93,14 +120,15 @@ impl RootHalf {
         if let Some(double) = &self.double {
             return tests::put(double, request);
         }
-        let root = self.root.clone();
+        let (root, kept) = (self.root.clone(), self.kept.clone());
         let (tell, progress) = watch::channel(None);
         let line = Arc::new(Mutex::new(Waiting::default()));
         let shared = Arc::clone(&line);
         let timed = Arc::new(Mutex::new(Stopwatch::default()));
         let watch = Arc::clone(&timed);
         let answer = tokio::task::spawn_blocking(move || {
-            let mut connection = Connection::open(root.as_deref())?;
+            let open = kept.as_ref().and_then(take).filter(Connection::is_open);
+            let mut connection = open.map_or_else(|| Connection::open(root.as_deref()), Ok)?;
             {
                 let mut waiting = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 anyhow::ensure!(!waiting.given_up, "the question was given up before it was put");
@@ -112,6 +140,9 @@ impl RootHalf {
                 let _ = tell.send(Some(step.clone()));
             });
             watch.lock().unwrap_or_else(PoisonError::into_inner).end(Instant::now());
+            if let Some(kept) = kept.filter(|_| answer.is_ok()) {
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+            }
             answer
         });
         Asking { answer, progress, timed, line }
@@ -129,6 +160,10 @@ impl Keeper for RootHalf {
             }
         })
     }
+}
+
+fn take(kept: &Kept) -> Option<Connection> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// The answer of a question whose thread has ended.
@@ -152,7 +187,7 @@ pub mod tests {
     /// An applier whose answers are given by the test.
     pub fn double() -> (RootHalf, mpsc::UnboundedReceiver<Question>) {
         let (put, asked) = mpsc::unbounded_channel();
-        (RootHalf { root: None, double: Some(put) }, asked)
+        (RootHalf { root: None, kept: None, double: Some(put) }, asked)
     }
 
     pub(super) fn put(double: &mpsc::UnboundedSender<Question>, request: Request) -> Asking {

@@ -13,7 +13,6 @@ use ostler_core::node::{
 use ostler_core::protocol::{Class, Failure, Reply, Request};
 use ostler_core::rival::Rival;
 use ostler_core::status::Status;
-use ostler_core::warning::Warning;
 
 use super::acting::Done;
 use super::clock::Clock;
@@ -77,7 +76,7 @@ pub struct Worker {
     pub(super) machine: Status,
     pub(super) look: Option<Look>,
     /// The configuration that was looked at last, and what was told of it.
-    pub(super) warned: Option<(String, Vec<Warning>)>,
+    pub(super) warned: Option<(String, Vec<String>)>,
     pub(super) report: Report,
     pub(super) duties: Duties,
     health: Health,
@@ -360,6 +359,10 @@ impl Worker {
     /// Sets the alarm for what is waited for.
     fn wait(&mut self, decision: Decision) -> Decision {
         let Next::Wait(wait) = &decision.next else { return decision };
+        // An update that was prepared is kept by the applier, which ends when nobody is connected to it.
+        if self.look.as_ref().is_none_or(|look| look.ready.is_none()) {
+            self.root.rest();
+        }
         match wait {
             Wait::Target if self.machine.open.is_some() || self.machine.trial.is_some() => {
                 self.rouse(PROOF_INTERVAL, "looking whether the cluster answers");

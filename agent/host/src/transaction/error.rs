@@ -188,12 +188,9 @@ pub enum Trouble {
     /// There is nothing to go back to.
     #[error("no earlier configuration is kept on this machine")]
     NoPrevious,
-    /// The plan was made for another state of the machine.
-    #[error("the machine, now in {config:?}, does not need the plan that was made for it")]
-    PlanChanged {
-        /// What it is in now.
-        config: String,
-    },
+    /// What a ticket names is not kept any more, or was prepared for another state of the machine.
+    #[error("cannot apply the update: the machine has changed, or another update was prepared, since this one was")]
+    PlanChanged,
     /// A transaction is open.
     #[error("the change from {from:?} to {to:?} was interrupted and is neither done nor undone")]
     Interrupted {
@@ -350,7 +347,7 @@ impl Trouble {
                 Verdict::Go | Verdict::Refused => Class::Refusal,
             },
             Self::Batch(BatchError::Space { .. } | BatchError::Files { .. })
-            | Self::PlanChanged { .. }
+            | Self::PlanChanged
             | Self::AwaitsReboot { .. }
             | Self::PasswordLock
             | Self::NoCredentials

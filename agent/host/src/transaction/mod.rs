@@ -10,12 +10,12 @@ mod world;
 use std::sync::Arc;
 
 use ostler_core::desired::Desired;
-use ostler_core::disruption::Cause;
 use ostler_core::observed::Observed;
 use ostler_core::os::image::Pinned;
 use ostler_core::plan::{Plan, plan, undo};
 use ostler_core::protocol::{Class, Rules};
 use ostler_core::recorded::Recorded;
+use ostler_core::secret::Secret;
 use ostler_core::step::Step;
 use ostler_core::transaction::{Direction, Ending, Finished, Open, Phase, Progress, Purpose, Rejected};
 
@@ -37,26 +37,18 @@ pub struct Proposal {
     purpose: Purpose,
     origin: Recorded,
     next: Recorded,
-    steps: Vec<Step>,
+    plan: Plan,
     undo: Vec<Step>,
-    restart_for: Vec<String>,
-    causes: Vec<Cause>,
+    observed: Observed,
 }
 
-/// Decides on a change to a target, which is refused if `expected` is not what this machine needs for it.
-pub fn propose(
-    world: &impl World,
-    target: Recorded,
-    rules: &Rules,
-    expected: &[Step],
-) -> Result<Option<Proposal>, Trouble> {
+/// Decides on a change to a target.
+pub fn propose(world: &impl World, target: Recorded, rules: &Rules) -> Result<Option<Proposal>, Trouble> {
     let snapshot = settled(world)?;
     let desired = rules.desired(Arc::clone(&target.config))?;
-    let plan = plan(&observed(world, &snapshot), &desired)?;
-    if plan.steps != expected {
-        return Err(Trouble::PlanChanged { config: snapshot.current.config.name.clone() });
-    }
-    proposal(Purpose::Update, snapshot, target, desired, plan)
+    let observed = observed(world, &snapshot);
+    let plan = plan(&observed, &desired)?;
+    proposal(Purpose::Update, (snapshot.current, observed), target, desired, plan)
 }
 
 /// Decides how to go back to the configuration before the current one.
@@ -64,17 +56,35 @@ pub fn propose_rollback(world: &impl World, rules: &Rules) -> Result<Option<Prop
     let snapshot = settled(world)?;
     let previous = world.previous()?.ok_or(Trouble::NoPrevious)?;
     let desired = rules.desired(Arc::clone(&previous.config))?;
-    let plan = undo(&observed(world, &snapshot), &desired)?;
-    proposal(Purpose::Rollback, snapshot, previous, desired, plan)
+    let observed = observed(world, &snapshot);
+    let plan = undo(&observed, &desired)?;
+    proposal(Purpose::Rollback, (snapshot.current, observed), previous, desired, plan)
+}
+
+/// Refuses a proposal that the machine has changed under. What it was installed with only explains refusals.
+pub fn still_holds(world: &impl World, proposal: &Proposal) -> Result<(), Trouble> {
+    let current = observed(world, &settled(world)?);
+    let install_time = proposal.observed.install_time.clone();
+    if (Observed { install_time, ..current }) == proposal.observed {
+        return Ok(());
+    }
+    Err(Trouble::PlanChanged)
 }
 
 /// A repair: steps that lead to where the machine should be already.
 pub fn propose_repair(snapshot: Snapshot, steps: Vec<Step>) -> Option<Proposal> {
+    if steps.is_empty() {
+        return None;
+    }
     let current = snapshot.current;
-    let (undo, restart_for, causes) = (Vec::new(), Vec::new(), Vec::new());
-    let (purpose, origin) = (Purpose::Repair, current.clone());
-    let proposal = Proposal { purpose, origin, next: current, undo, steps, restart_for, causes };
-    (!proposal.steps.is_empty()).then_some(proposal)
+    Some(Proposal {
+        purpose: Purpose::Repair,
+        origin: current.clone(),
+        plan: Plan::of_steps(steps),
+        undo: Vec::new(),
+        observed: Observed::configured(Arc::clone(&current.config)),
+        next: current,
+    })
 }
 
 /// What the machine is in, if nothing was interrupted.
@@ -102,7 +112,7 @@ fn observed(world: &impl World, snapshot: &Snapshot) -> Observed {
 /// The way back is planned before the way forward is begun: where it cannot be had, nothing is begun.
 fn proposal(
     purpose: Purpose,
-    snapshot: Snapshot,
+    (origin, observed): (Recorded, Observed),
     next: Recorded,
     desired: Desired,
     plan: Plan,
@@ -110,30 +120,51 @@ fn proposal(
     if plan.steps.is_empty() {
         return Ok(None);
     }
-    let origin = snapshot.current;
     let back = Desired { target: Arc::clone(&origin.config), ..desired };
     // What stood where the change puts a unit is put back as it was, so each of its units may be there afterwards too. One
     // that is not is passed over by then.
     let os_units = next.config.ignition.units.iter().map(|unit| unit.name.clone()).collect();
     let undo = undo(&Observed { os_units, ..Observed::configured(Arc::clone(&next.config)) }, &back)
         .map_err(|source| Trouble::NoWayBack { config: origin.config.name.clone(), source: Box::new(source) })?;
-    let (restart_for, causes) = (plan.restart_for(), plan.causes);
-    Ok(Some(Proposal { purpose, origin, next, steps: plan.steps, undo: undo.steps, restart_for, causes }))
+    Ok(Some(Proposal { purpose, origin, next, plan, undo: undo.steps, observed }))
 }
 
 impl Proposal {
+    /// The configuration that it leaves.
+    pub fn from(&self) -> &str {
+        &self.origin.config.name
+    }
+
     /// The configuration that it leads to.
     pub fn to(&self) -> &str {
         &self.next.config.name
+    }
+
+    /// The text of that configuration.
+    pub fn text(&self) -> &Secret<Vec<u8>> {
+        &self.next.json
+    }
+
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn is_rollback(&self) -> bool {
+        self.purpose == Purpose::Rollback
+    }
+
+    /// Whether the machine knows what it was installed with.
+    pub const fn knows_base(&self) -> bool {
+        self.observed.install_time.is_some()
     }
 
     fn forward(&self) -> Journey<'_> {
         Journey {
             purpose: self.purpose,
             direction: Direction::Forward,
-            steps: &self.steps,
+            steps: &self.plan.steps,
             reverse: &self.undo,
-            causes: &self.causes,
+            causes: &self.plan.causes,
             target: &self.next,
             leaving: &self.origin,
             done: &[],
@@ -157,7 +188,7 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
         direction: Direction::Forward,
         from: proposal.origin.config.name.clone(),
         to: proposal.next.config.name.clone(),
-        steps: proposal.steps.clone(),
+        steps: proposal.plan.steps.clone(),
         undo: proposal.undo.clone(),
         boot: world.boot(),
         began: world.now(),
@@ -166,7 +197,7 @@ pub fn run<W: World>(world: &W, proposal: &Proposal, listener: Listener<'_>) -> 
         blameless: false,
         os: world.os(&way),
         awaits_end_of: None,
-        restart_for: proposal.restart_for.clone(),
+        restart_for: proposal.plan.restart_for(),
     };
     tell(listener, Direction::Forward, Phase::Begin);
     begin(world, Entry::Begin { open: &open, way: &way, next: &proposal.next })?;

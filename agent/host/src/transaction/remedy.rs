@@ -44,7 +44,7 @@ impl Trouble {
             Self::AwaitsReboot { .. } => "run \"ostler reboot\", or take the change back with \"ostler rollback\"",
             Self::NotRestarted { .. } => "run \"ostler reboot\"",
             Self::NoPrevious => "apply the configuration you want with \"ostler apply\"",
-            Self::PlanChanged { .. } => "make the plan again: another change came first",
+            Self::PlanChanged => "try again: another change came first",
             Self::Interrupted { .. } => "run \"ostler recover\"; if it fails for good, \"ostler abandon\"",
             Self::Unsettled { .. } => UNSETTLED,
             Self::Lost { .. } => "run \"ostler abandon\", then apply the configuration you want",

@@ -11,9 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use container::Container;
-use ostler_core::machine_config::MachineConfig;
-use ostler_core::observed::Observed;
-use ostler_core::plan::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
 use ostler_core::transaction::Ending;
@@ -173,10 +170,7 @@ fn undone(machine: &Container) {
     let restart = json!({"type": "Restart", "restart": {"serviceName": "hangs.service"}});
     let policy = json!({"files": [{"path": "/etc/hangs.conf", "actions": [restart]}]});
     let (target, rules) = (target.unwrap(), Rules { policy: Some(policy), ..Rules::default() });
-    let desired = rules.desired(MachineConfig::clone(&target.config)).unwrap();
-    let current = MachineConfig::clone(&node.observe().unwrap().current.config);
-    let steps = plan(&Observed::configured(current), &desired).unwrap().steps;
-    let proposal = transaction::propose(&node, target, &rules, &steps).unwrap().unwrap();
+    let proposal = transaction::propose(&node, target, &rules).unwrap().unwrap();
     let finished = transaction::run(&node, &proposal, &mut |_| {}).unwrap();
     let Ending::Undone { reason } = &finished.ending else { panic!("{finished:?}") };
     assert!(reason.contains("restart of hangs.service did not end within 1 s"), "{reason}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ostler_core::protocol::{Class, Forecast, Observation, Reply};
+use ostler_core::protocol::{Class, Forecast, Observation, Reply, Request};
 use ostler_core::step::Step;
 use ostler_core::transaction::{Finished, Purpose};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cli::{Format, MachineOptions, RuleOptions};
 use crate::commands::scripted::{
-    FAILURES, PROGRAM, Played, SCRIPT, Scene, Scripted, document, failure, finished, observation, one_file, person,
-    play, undone,
+    FAILURES, PROGRAM, Played, SCRIPT, Scene, Scripted, apply, document, failure, finished, observation, one_file,
+    person, play, prepared, undone,
 };
 
 const YES: ConsentOptions = ConsentOptions { dry_run: false, yes: true };
@@ -30,7 +30,7 @@ fn observed(live: bool) -> Reply {
 }
 
 fn checked() -> Reply {
-    Reply::Checked(Forecast { changed: 3, bytes: 2048, left_out: vec![Step::DaemonReload], notes: Vec::new() })
+    prepared(Forecast { changed: 3, bytes: 2048, left_out: vec![Step::DaemonReload], notes: Vec::new() })
 }
 
 fn applied() -> Reply {
@@ -65,26 +65,32 @@ Applied: the machine is in rendered-worker-1. Changed: 3 files and links. (10 se
 "
     );
     assert_eq!(played.stderr, "check\ncheck\n");
-    let [Request::Observe, Request::Check(check), Request::Apply(change)] = asks.asked.as_slice() else {
-        panic!("{:?}", asks.kinds())
-    };
-    assert_eq!(check, change);
-    assert_eq!((change.target.clone().open(), change.steps.len()), (to, 3));
+    let prepare = Prepare { to: Destination::Config(Sealed::new(to)), rules: Rules::default() };
+    assert_eq!(asks.asked, [Request::Observe, Request::Prepare(prepare), apply()]);
 }
 
 #[test]
 fn what_is_worth_knowing_is_told_before_anything_is_done() {
     let notes = vec!["mirror m.example: it did not answer".to_owned()];
-    let checked = Reply::Checked(Forecast { changed: 1, notes, ..Forecast::default() });
+    let checked = prepared(Forecast { changed: 1, notes, ..Forecast::default() });
     let (played, _) = run(SCRIPT, DRY, &one_file("a", "x"), vec![observed(false), checked]);
     assert!(played.stdout.contains("\nNote: mirror m.example: it did not answer\n"), "{}", played.stdout);
+}
+
+#[test]
+fn a_plan_that_the_machine_does_not_need_any_more_is_not_applied() {
+    let Reply::Prepared(mut other) = checked() else { panic!() };
+    other.steps = vec![Step::Drain];
+    let (played, asks) = run(SCRIPT, YES, &one_file("a", "x"), vec![observed(false), Reply::Prepared(other)]);
+    assert_eq!((played.outcome, asks.kinds().len()), (Outcome::Failed, 2));
+    assert!(played.stderr.contains("the machine has changed since it was made"), "{}", played.stderr);
 }
 
 #[test]
 fn a_dry_run_ends_with_the_check() {
     let (played, asks) = run(SCRIPT, DRY, &one_file("a", "x"), vec![observed(false), checked()]);
     assert_eq!(played.outcome, Outcome::Success);
-    assert_eq!(asks.kinds(), ["observe", "check"]);
+    assert_eq!(asks.kinds(), ["observe", "prepare"]);
     assert!(played.stdout.ends_with("  reload systemd's units\nNothing was changed: this was a dry run.\n"));
 }
 
@@ -121,7 +127,7 @@ fn without_a_terminal_yes_has_to_be_given() {
     for scene in [SCRIPT, PROGRAM] {
         let (played, asks) = run(scene, ASK, &one_file("a", "x"), vec![observed(false), checked(), applied()]);
         assert_eq!(played.outcome, Outcome::BadInput);
-        assert_eq!(asks.kinds(), ["observe", "check"]);
+        assert_eq!(asks.kinds(), ["observe", "prepare"]);
         assert!(
             played.stderr.ends_with(
                 "error: this would change the machine, and there is no terminal to ask at; nothing was changed\n\
@@ -280,11 +286,11 @@ fn files_are_read_before_the_applier_is_reached() {
         machine: MachineOptions::default(),
     };
     let open = |_: Option<&Path>| -> Result<&mut Scripted> { anyhow::bail!("no socket") };
-    let played = play(SCRIPT, |console| apply(&options("/nowhere/at all"), console, open));
+    let played = play(SCRIPT, |console| super::apply(&options("/nowhere/at all"), console, open));
     assert_eq!(played.outcome, Outcome::BadInput);
     assert!(played.stderr.starts_with("error: cannot open /nowhere/at all\n"), "{}", played.stderr);
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/worker-desired.yaml");
-    let played = play(SCRIPT, |console| apply(&options(example), console, open));
+    let played = play(SCRIPT, |console| super::apply(&options(example), console, open));
     assert_eq!(played.outcome, Outcome::Failed);
     assert!(
         played.stderr.starts_with("error: the applier cannot be reached; nothing was changed\n  because no socket\n")

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::commands::scripted::{
-    FAILURES, PROGRAM, Played, SCRIPT, Scene, Scripted, failure, finished, observation, one_file, person, play, undone,
+    FAILURES, PROGRAM, Played, SCRIPT, Scene, Scripted, apply, failure, finished, observation, one_file, person, play,
+    prepared, undone,
 };
 
 const YES: ConsentOptions = ConsentOptions { dry_run: false, yes: true };
@@ -40,6 +41,10 @@ fn held() -> Reply {
     Reply::RollbackHold(hold())
 }
 
+fn prepare(rules: Rules) -> Request {
+    Request::Prepare(Prepare { to: Destination::Previous, rules })
+}
+
 const HOLD: Request = Request::HoldRollback { desired: None };
 
 fn before(previous: Option<Value>) -> Reply {
@@ -48,7 +53,7 @@ fn before(previous: Option<Value>) -> Reply {
 }
 
 fn checked() -> Reply {
-    Reply::Checked(Forecast { changed: 1, ..Forecast::default() })
+    prepared(Forecast { changed: 1, ..Forecast::default() })
 }
 
 #[test]
@@ -63,8 +68,7 @@ fn the_way_back_is_shown_checked_and_taken_by_the_rules_that_were_given() {
         played.stdout.contains("Rolled back: the machine is in rendered-worker-1 again. Changed: 3 files and links.")
     );
     let rules = Rules { first_boot: true, ..Rules::default() };
-    let request = |check| Request::Rollback { check, rules: rules.clone() };
-    assert_eq!(asks.asked, [Request::Observe, request(true), HOLD, request(false)]);
+    assert_eq!(asks.asked, [Request::Observe, prepare(rules), HOLD, apply()]);
     let kept =
         "Held: the agent keeps this machine in rendered-worker-1 and does not update it to rendered-worker-2 again.";
     assert!(played.stdout.contains(kept) && played.stdout.contains("ostler rollback --release"), "{}", played.stdout);
@@ -177,7 +181,7 @@ fn beside_an_agent_the_plan_that_is_shown_is_made_by_its_rules() {
     let planned = || vec![before(Some(one_file("rendered-worker-1", "x"))), checked()];
     let (played, asks) = run_beside(agent, SCRIPT, DRY, planned());
     assert!(played.stdout.contains("a policy asks for it"), "{}", played.stdout);
-    assert_eq!(asks.asked.last(), Some(&Request::Rollback { check: true, rules }));
+    assert_eq!(asks.asked.last(), Some(&prepare(rules)));
     let (played, _) = run_beside(Some(RunningAgent::default()), SCRIPT, DRY, planned());
     assert!(!played.stdout.contains("a policy asks for it"), "{}", played.stdout);
 }

@@ -20,7 +20,6 @@ use ostler_core::drift::policy::{DriftPolicy, Judged, judge};
 use ostler_core::drift::rhythm::{Pace, Rhythm};
 use ostler_core::drift::watched::Interest;
 use ostler_core::drift::{Drift, Subject};
-use ostler_core::machine_config::MachineConfig;
 use ostler_core::node::duties::DriftSummary;
 use ostler_core::node::{ConfigRef, NodeView, Notice, keys};
 use ostler_core::protocol::{Reply, Request};
@@ -29,7 +28,6 @@ use tokio::time::Instant;
 use self::told::{Moment, Told};
 use self::watch::Watch;
 use super::{Circumstances, Post, State, Word};
-use crate::commands::recorded;
 use crate::service::clock::Clock;
 use crate::service::root_half::{RootHalf, joined};
 
@@ -222,9 +220,9 @@ impl<A: Asks> Keeper<A> {
     /// Listens before it looks, so that nothing happens unheard in between.
     async fn listen(&mut self, config: &ConfigRef) -> Result<(), Unlooked> {
         if self.interest.as_ref().is_none_or(|(of, _)| of != config) {
-            let machine = self.configuration().await?;
+            let interest = self.interest().await?;
             self.unmoved(config)?;
-            self.interest = Some((config.clone(), Interest::of(&machine)));
+            self.interest = Some((config.clone(), interest));
         }
         let trouble = self.arm().err();
         self.rhythm.hearing(trouble.is_none());
@@ -245,14 +243,10 @@ impl<A: Asks> Keeper<A> {
         watch.listen(interest).map_err(|error| error.to_string())
     }
 
-    async fn configuration(&self) -> Result<MachineConfig, Unlooked> {
-        let Reply::Observed(observation) = self.asked(Request::Observe).await? else {
-            return Err(Unlooked::Hindered(UNEXPECTED.to_owned()));
-        };
-        let unreadable = |error: anyhow::Error| Unlooked::Hindered(format!("{error:#}"));
-        match observation.current.map(recorded).transpose().map_err(unreadable)? {
-            Some(config) => config.map_err(|error| unreadable(error.into())),
-            None => Ok(MachineConfig::empty()),
+    async fn interest(&self) -> Result<Interest, Unlooked> {
+        match self.asked(Request::DriftInterest).await? {
+            Reply::DriftInterest(interest) => Ok(interest),
+            _ => Err(Unlooked::Hindered(UNEXPECTED.to_owned())),
         }
     }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use ostler_core::drift::Difference;
-use ostler_core::protocol::{Class, Failure, Observation, Sealed};
+use ostler_core::machine_config::MachineConfig;
+use ostler_core::protocol::{Class, Failure};
 use ostler_core::transaction::{Ending, Finished, Purpose};
 use serde_json::json;
 use tempfile::TempDir;
@@ -41,13 +42,13 @@ struct Double {
 impl Asks for Double {
     async fn answer(&self, request: Request) -> Result<Reply> {
         let slow = self.made.lock().unwrap().slow;
-        if matches!(request, Request::Drift | Request::Observe) && !slow.is_zero() {
+        if matches!(request, Request::Drift | Request::DriftInterest) && !slow.is_zero() {
             tokio::time::sleep(slow).await;
         }
         let mut made = self.made.lock().unwrap();
         anyhow::ensure!(!made.silent, "the applier does not answer");
         Ok(match request {
-            Request::Observe => Reply::Observed(observation()),
+            Request::DriftInterest => Reply::DriftInterest(Interest::of(&config())),
             Request::Drift => {
                 made.looks += 1;
                 Reply::Drift(made.drift.clone())
@@ -93,21 +94,10 @@ impl Double {
     }
 }
 
-fn observation() -> Observation {
+fn config() -> MachineConfig {
     let files: Vec<_> = (0..8).map(|number| json!({"path": path(number)})).collect();
     let config = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": files}});
-    Observation {
-        current: Some(Sealed::new(json!({"metadata": {"name": CONFIG}, "spec": {"config": config}}))),
-        install_time: None,
-        base_kept: false,
-        previous: None,
-        forced: false,
-        live: true,
-        interrupted: false,
-        awaiting: None,
-        behind: None,
-        os_units: Default::default(),
-    }
+    MachineConfig::from_document(json!({"metadata": {"name": CONFIG}, "spec": {"config": config}})).unwrap()
 }
 
 fn path(number: usize) -> String {

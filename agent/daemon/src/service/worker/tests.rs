@@ -52,7 +52,12 @@ impl Surroundings {
 async fn agent() -> (Worker, Surroundings) {
     let (changes, heard) = unbounded_channel();
     let heard = futures_util::stream::unfold(heard, |mut heard| async { Some((heard.recv().await?, heard)) });
-    let cluster = Double::new(|_| double::Reply::Refused);
+    let cluster = Double::new(|asked| match asked.line.split('?').next() {
+        Some("GET /apis/machineconfiguration.openshift.io/v1/machineconfigs/b") => {
+            double::Reply::Json(200, serde_json::json!({"metadata": {"name": "b"}, "spec": {}}))
+        }
+        Some(_) | None => double::Reply::Refused,
+    });
     let client = cluster.cluster().await;
     let (root, questions) = double();
     let (account, told) = watch::channel(blank_account("worker-0"));
@@ -200,7 +205,8 @@ async fn an_update_waits_for_the_first_read_of_everything_that_decides_it() {
             }
         }
         around.hear(Change::Gates(Gates::default()));
-        assert_eq!(answered(&mut around).await, Request::Observe);
+        let request = answered(&mut around).await;
+        assert!(matches!(request, Request::Prepare(_)), "{request:?}");
     };
     tokio::select! {
         _ = worker.work() => panic!("the agent ended"),

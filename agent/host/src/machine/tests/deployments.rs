@@ -167,8 +167,7 @@ fn with_etc(disk: &MemoryDisk, etc: &BTreeMap<String, Node>) -> MemoryDisk {
 }
 
 fn apply_to(machine: &Machine<'_, MemoryDisk>, target: &Recorded) -> Result<Finished, Trouble> {
-    let steps = target_plan(machine, &target.config)?;
-    let proposal = transaction::propose(machine, target.clone(), &Rules::default(), &steps)?.unwrap();
+    let proposal = transaction::propose(machine, target.clone(), &Rules::default())?.unwrap();
     transaction::run(machine, &proposal, &mut |_| {})
 }
 
@@ -263,13 +262,7 @@ fn a_system_that_did_not_boot_is_not_tried_again_unless_a_person_says_so() {
     assert!(trouble.reason().contains("restarted into another operating system"), "{}", trouble.reason());
     node.disk.put(&path(ostler_core::reconcile::FORCE_FILE), b"", PLAIN).unwrap();
     let machine = node.machine();
-    let forced = Observed {
-        forced: true,
-        ..Observed::configured(MachineConfig::clone(&machine.observe().unwrap().current.config))
-    };
-    let desired = Rules::default().desired(MachineConfig::clone(&new_target().config)).unwrap();
-    let steps = plan(&forced, &desired).unwrap().steps;
-    let proposal = transaction::propose(&machine, new_target(), &Rules::default(), &steps).unwrap().unwrap();
+    let proposal = transaction::propose(&machine, new_target(), &Rules::default()).unwrap().unwrap();
     transaction::run(&machine, &proposal, &mut |_| {}).unwrap();
     drop(machine);
     assert_eq!(node.settle(Restart::Clean).unwrap().ending, Ending::Applied);

@@ -137,10 +137,7 @@ fn a_record_that_cannot_be_read_is_made_anew_from_the_clusters_and_applied_once_
     assert!(behind().is_some());
     let target = Recorded::from_document(document("rendered-1", "one")).unwrap();
     let machine = open(&disk).unwrap();
-    let observed = Observed { behind: behind(), ..Observed::configured(MachineConfig::clone(&target.config)) };
-    let desired = Rules::default().desired(MachineConfig::clone(&target.config)).unwrap();
-    let steps = plan(&observed, &desired).unwrap().steps;
-    let proposal = transaction::propose(&machine, target, &Rules::default(), &steps).unwrap().unwrap();
+    let proposal = transaction::propose(&machine, target, &Rules::default()).unwrap().unwrap();
     transaction::run(&machine, &proposal, &mut |_| {}).unwrap();
     assert_eq!(behind(), None, "once is enough");
     assert!(status(&disk).trial.is_some());

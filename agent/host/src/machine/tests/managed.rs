@@ -90,9 +90,7 @@ fn change(disk: &MemoryDisk, manager: &Asked) -> Result<Finished, Trouble> {
         "units": [{"name": "new.service", "actions": [{"type": "None"}]}],
     });
     let rules = Rules { policy: Some(policy), ..Rules::default() };
-    let desired = rules.desired(MachineConfig::clone(&target.config)).unwrap();
-    let steps = plan(&Observed::configured(MachineConfig::clone(&machine.observe()?.current.config)), &desired)?.steps;
-    let proposal = transaction::propose(&machine, target, &rules, &steps)?.unwrap();
+    let proposal = transaction::propose(&machine, target, &rules)?.unwrap();
     transaction::run(&machine, &proposal, &mut |_| {})
 }
 

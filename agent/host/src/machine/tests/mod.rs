@@ -23,8 +23,6 @@ use std::collections::BTreeMap;
 use std::io;
 
 use ostler_core::machine_config::MachineConfig;
-use ostler_core::observed::Observed;
-use ostler_core::plan::plan;
 use ostler_core::protocol::Rules;
 use ostler_core::recorded::Recorded;
 use ostler_core::status::Status;
@@ -84,11 +82,6 @@ fn config(name: &str, ignition: Value) -> Recorded {
     Recorded::from_document(json!({"metadata": {"name": name}, "spec": {"config": ignition}})).unwrap()
 }
 
-fn target_plan(world: &impl World, target: &MachineConfig) -> Result<Vec<ostler_core::step::Step>, Trouble> {
-    let current = MachineConfig::clone(&world.observe()?.current.config);
-    Ok(plan(&Observed::configured(current), &Rules::default().desired(target.clone())?)?.steps)
-}
-
 fn open_in<'d>(disk: &'d MemoryDisk, boot: &str) -> Machine<'d, MemoryDisk> {
     Machine::open(disk, Surroundings { boot: boot.to_owned().into(), ..surroundings() }).unwrap()
 }
@@ -100,8 +93,7 @@ fn status(disk: &MemoryDisk) -> Status {
 
 fn apply(disk: &MemoryDisk, target: &Recorded) -> Result<Option<Finished>, Trouble> {
     let machine = open(disk)?;
-    let steps = target_plan(&machine, &target.config)?;
-    let Some(proposal) = transaction::propose(&machine, target.clone(), &Rules::default(), &steps)? else {
+    let Some(proposal) = transaction::propose(&machine, target.clone(), &Rules::default())? else {
         return Ok(None);
     };
     transaction::run(&machine, &proposal, &mut |_| {}).map(Some)

@@ -30,10 +30,7 @@ fn files(name: &str, files: &[(&str, &str)]) -> Recorded {
 }
 
 fn bring(machine: &Machine<'_, MemoryDisk>, target: &Recorded) -> Result<Finished, Trouble> {
-    let desired = rules().desired(MachineConfig::clone(&target.config))?;
-    let current = MachineConfig::clone(&machine.observe()?.current.config);
-    let steps = plan(&Observed::configured(current), &desired)?.steps;
-    let proposal = transaction::propose(machine, target.clone(), &rules(), &steps)?.unwrap();
+    let proposal = transaction::propose(machine, target.clone(), &rules())?.unwrap();
     transaction::run(machine, &proposal, &mut |_| {})
 }
 

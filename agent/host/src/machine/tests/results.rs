@@ -90,8 +90,7 @@ fn what_the_configuration_changes_is_counted_and_no_record_of_it() {
 /// How many changes a check announces.
 fn foreseen(disk: &MemoryDisk, target: &Recorded) -> Option<usize> {
     let machine = open(disk).unwrap();
-    let steps = target_plan(&machine, &target.config).unwrap();
-    let proposal = transaction::propose(&machine, target.clone(), &Rules::default(), &steps).unwrap()?;
+    let proposal = transaction::propose(&machine, target.clone(), &Rules::default()).unwrap()?;
     Some(transaction::check(&machine, &proposal).unwrap().forecast().changed)
 }
 
@@ -123,8 +122,13 @@ fn a_plan_for_another_state_of_the_machine_is_not_run() {
     let disk = fresh();
     let target = config("rendered-1", json!({"storage": {"files": [{"path": "/etc/motd"}]}}));
     let machine = open(&disk).unwrap();
-    let trouble = transaction::propose(&machine, target, &Rules::default(), &[]).unwrap_err();
-    assert!(matches!(trouble, Trouble::PlanChanged { .. }), "{trouble}");
+    let first = transaction::propose(&machine, target.clone(), &Rules::default()).unwrap().unwrap();
+    transaction::still_holds(&machine, &first).unwrap();
+    let other = config("rendered-2", json!({"storage": {"files": [{"path": "/etc/issue"}]}}));
+    let second = transaction::propose(&machine, other, &Rules::default()).unwrap().unwrap();
+    transaction::run(&machine, &second, &mut |_| {}).unwrap();
+    let trouble = transaction::still_holds(&machine, &first).unwrap_err();
+    assert!(matches!(trouble, Trouble::PlanChanged), "{trouble}");
 }
 
 #[test]

@@ -20,8 +20,7 @@ fn target() -> Recorded {
 
 fn run(disk: &impl Disk, target: &Recorded) -> Finished {
     let machine = Machine::open(disk, surroundings()).unwrap();
-    let steps = target_plan(&machine, &target.config).unwrap();
-    let proposal = transaction::propose(&machine, target.clone(), &Rules::default(), &steps).unwrap().unwrap();
+    let proposal = transaction::propose(&machine, target.clone(), &Rules::default()).unwrap().unwrap();
     transaction::run(&machine, &proposal, &mut |_| {}).unwrap()
 }
 

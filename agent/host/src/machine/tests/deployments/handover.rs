@@ -28,12 +28,7 @@ fn left(staged: bool) -> Host {
 /// Applies the configuration that the machine is in, as far as its operating system is not the configuration's.
 fn apply_again(node: &Host, target: &Recorded) -> Finished {
     let machine = node.machine();
-    let snapshot = machine.observe().unwrap();
-    let current = MachineConfig::clone(&snapshot.current.config);
-    let observed = Observed { behind: snapshot.behind.clone(), ..Observed::configured(current) };
-    let desired = Rules::default().desired(MachineConfig::clone(&target.config)).unwrap();
-    let steps = plan(&observed, &desired).unwrap().steps;
-    let proposal = transaction::propose(&machine, target.clone(), &Rules::default(), &steps).unwrap().unwrap();
+    let proposal = transaction::propose(&machine, target.clone(), &Rules::default()).unwrap().unwrap();
     transaction::run(&machine, &proposal, &mut |_| {}).unwrap()
 }
 

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use faulty::{Fault, Faults, FaultyDisk, Services};
 use nix::errno::Errno;
-use ostler_core::step::Step;
 
 const BOOT: &str = "boot+0";
 
@@ -144,10 +143,7 @@ impl<'d> Node<'d> {
 
     fn apply(&self, target: &Recorded) -> Result<Option<Finished>, Trouble> {
         let machine = self.machine()?;
-        let current = MachineConfig::clone(&machine.observe()?.current.config);
-        let observed = Observed { os_units: machine.os_units(&current), ..Observed::configured(current) };
-        let steps: Vec<Step> = plan(&observed, &rules().desired(MachineConfig::clone(&target.config))?)?.steps;
-        let proposal = transaction::propose(&machine, target.clone(), &rules(), &steps)?;
+        let proposal = transaction::propose(&machine, target.clone(), &rules())?;
         proposal.map(|proposal| transaction::run(&machine, &proposal, &mut |_| {})).transpose()
     }
 

@@ -3,8 +3,7 @@
 use super::*;
 
 fn stage_on(machine: &Machine<'_, MemoryDisk>, target: &Recorded) -> Result<(), Trouble> {
-    let steps = target_plan(machine, &target.config)?;
-    let proposal = transaction::propose(machine, target.clone(), &Rules::default(), &steps)?.unwrap();
+    let proposal = transaction::propose(machine, target.clone(), &Rules::default())?.unwrap();
     assert!(machine.stage_ahead(&proposal, &mut |_| {})?, "it brings an operating system");
     Ok(())
 }
