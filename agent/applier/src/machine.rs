@@ -113,7 +113,9 @@ impl Machine {
                 self.tickets.void();
                 update::prepare(&look(Need::ServicesIfThere)?, prepare, &self.tickets)?
             }
-            Request::Stage { ticket } => update::stage(&open(Need::Services)?, &self.tickets, &ticket, progress)?,
+            Request::Stage { ticket } => {
+                update::stage(&open(Need::Services)?, &self.tickets, &ticket, (progress, wanted))?
+            }
             Request::Apply { ticket } => {
                 let kept = self.tickets.find(&ticket);
                 self.tickets.void();

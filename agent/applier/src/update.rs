@@ -12,6 +12,7 @@ use ostler_core::refusal::Refusal;
 use ostler_core::warning::{Provenance, Warning};
 use ostler_host::disk::RootDisk;
 use ostler_host::machine::Machine as World;
+use ostler_host::os::IsWanted;
 use ostler_host::transaction::{self, Listener, Proposal, Trouble};
 
 use crate::machine::Refused;
@@ -74,11 +75,11 @@ pub(crate) fn stage(
     world: &World<'_, RootDisk>,
     tickets: &Tickets,
     ticket: &Ticket,
-    listener: Listener<'_>,
+    (listener, wanted): (Listener<'_>, IsWanted<'_>),
 ) -> Result<Reply, Trouble> {
     let kept = tickets.find(ticket).ok_or(Trouble::PlanChanged)?;
     transaction::still_holds(world, &kept.proposal)?;
-    Ok(if world.stage_ahead(&kept.proposal, listener)? { Reply::Staged } else { Reply::Nothing })
+    Ok(if world.stage_ahead(&kept.proposal, listener, wanted)? { Reply::Staged } else { Reply::Nothing })
 }
 
 /// Applies what was prepared.

@@ -40,7 +40,7 @@ impl Worker {
     /// Puts a question to the root half. Meanwhile changes are heard, the service manager is kept informed, and every
     /// reason to turn again is kept for the end of the turn.
     pub(super) async fn put(&mut self, request: Request) -> Result<Reply, Failure> {
-        let changes = is_change(&request);
+        let (changes, stages) = (is_change(&request), matches!(request, Request::Stage { .. }));
         if changes {
             self.duties.show_change();
         }
@@ -59,6 +59,9 @@ impl Worker {
                 }
                 change = self.outside.change() => {
                     self.pending = self.take(change).or(self.pending.take());
+                    if stages && !self.is_looked_at() {
+                        asking.give_up();
+                    }
                 }
                 word = self.duties.word() => {
                     self.pending = self.hear(word).or(self.pending.take());
@@ -102,7 +105,12 @@ impl Worker {
         let Some(ticket) = self.look.as_ref().and_then(Look::to_stage).cloned() else {
             return Ok("nothing was planned".to_owned());
         };
-        let reply = self.put(Request::Stage { ticket }).await?;
+        let reply = match self.put(Request::Stage { ticket }).await {
+            Err(_) if !self.is_looked_at() => {
+                return Ok("another update is wanted than the one that was staged".to_owned());
+            }
+            reply => reply?,
+        };
         let Some(look) = &mut self.look else { return Ok("nothing was planned".to_owned()) };
         match reply {
             Reply::Staged | Reply::Nothing => {
@@ -115,6 +123,12 @@ impl Worker {
             }
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Whether the update that was looked at is still the one that is wanted.
+    fn is_looked_at(&self) -> bool {
+        let subject = self.subject();
+        self.look.as_ref().is_some_and(|look| look.holds(subject.as_ref(), self.known.mounted))
     }
 
     async fn unstage(&mut self) -> Result<String, Failure> {

@@ -178,10 +178,11 @@ pub mod tests {
     use super::*;
 
     /// A request as it reached the applier, to be answered by the test.
-    #[derive(Debug)]
     pub struct Question {
         pub request: Request,
         pub answer: oneshot::Sender<Reply>,
+        /// Whether the answer is not waited for any more.
+        pub given_up: Box<dyn Fn() -> bool + Send>,
     }
 
     /// An applier whose answers are given by the test.
@@ -192,7 +193,8 @@ pub mod tests {
 
     pub(super) fn put(double: &mpsc::UnboundedSender<Question>, request: Request) -> Asking {
         let (answer, answered) = oneshot::channel();
-        drop(double.send(Question { request, answer }));
-        Asking::of(tokio::spawn(async move { Ok(answered.await?) }), watch::channel(None).1)
+        let asking = Asking::of(tokio::spawn(async move { Ok(answered.await?) }), watch::channel(None).1);
+        drop(double.send(Question { request, answer, given_up: Box::new(asking.given_up()) }));
+        asking
     }
 }

@@ -17,7 +17,7 @@ use super::prepare::Way;
 use super::{Machine, observe};
 use crate::disk::Disk;
 use crate::journal::{Loaded, Slot};
-use crate::os::{OsBackend, OsHost, Outlook, Told};
+use crate::os::{IsWanted, OsBackend, OsHost, Outlook, Told};
 use crate::transaction::{Journey, Trouble};
 
 impl<D: Disk> Machine<'_, D> {
@@ -77,10 +77,10 @@ impl<D: Disk> Machine<'_, D> {
     }
 
     /// Makes the next restart boot what the way leads to.
-    pub(super) fn stage(&self, way: &Way, told: Told<'_>) -> Result<(), Trouble> {
+    pub(super) fn stage(&self, way: &Way, told: Told<'_>, wanted: IsWanted<'_>) -> Result<(), Trouble> {
         let Some(change) = &way.os else { return Ok(()) };
         let host = self.os_host()?;
-        let staging = Staging { host, change, direction: way.direction };
+        let staging = Staging { host, change, direction: way.direction, wanted };
         host.close_extensions()?;
         if nothing_staged(way, host) && host.sysroot().read().is_err() {
             return self.unlock_staged();
@@ -141,6 +141,7 @@ struct Staging<'a> {
     host: &'a dyn OsHost,
     change: &'a OsChange,
     direction: Direction,
+    wanted: IsWanted<'a>,
 }
 
 impl Staging<'_> {
@@ -213,7 +214,7 @@ impl Staging<'_> {
         if let Some(image) = &self.change.extensions_image {
             self.host.open_extensions(image)?;
         }
-        let staged = backend.stage(order, told);
+        let staged = backend.stage_while(order, told, self.wanted);
         let closed = self.host.close_extensions();
         staged?;
         Ok(closed?)

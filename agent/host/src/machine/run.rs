@@ -28,7 +28,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(100);
 impl<D: Disk> Machine<'_, D> {
     pub(super) fn run_phase(&self, way: &Way, phase: Phase, told: Told<'_>) -> Result<PhaseOutcome, Trouble> {
         match phase {
-            Phase::Stage => self.stage(way, told).map(|()| PhaseOutcome::default()),
+            Phase::Stage => self.stage(way, told, &|| true).map(|()| PhaseOutcome::default()),
             Phase::Preserve => {
                 let mut outcome = self.apply(way, &way.draft.preserve.batch(&[]))?;
                 outcome.leftovers.extend(batch::sweep_possible(self.disk, &way.leftovers, TAG)?);

@@ -10,6 +10,7 @@ use ostler_core::transaction::{Direction, Phase, Progress};
 
 use super::Machine;
 use crate::disk::{Attributes, Disk, RootPath};
+use crate::os::IsWanted;
 use crate::os::skopeo::ensure_directory;
 use crate::transaction::{self, Listener, Proposal, Trouble};
 
@@ -31,8 +32,13 @@ pub(super) fn staged_for(disk: &impl Disk) -> Result<Option<String>, Trouble> {
 
 impl<D: Disk> Machine<'_, D> {
     /// Stages the deployment of a proposal, if it has one, and leaves it locked until [`transaction::run`] is at its end. Nothing
-    /// that runs is touched. A deployment that cannot be used is dropped.
-    pub fn stage_ahead(&self, proposal: &Proposal, listener: Listener<'_>) -> Result<bool, Trouble> {
+    /// that runs is touched. A deployment that cannot be used, or is not wanted any more, is dropped.
+    pub fn stage_ahead(
+        &self,
+        proposal: &Proposal,
+        listener: Listener<'_>,
+        wanted: IsWanted<'_>,
+    ) -> Result<bool, Trouble> {
         let direction = Direction::Forward;
         listener(Progress { direction, phase: Phase::Check, subject: None });
         let way = transaction::check(self, proposal)?;
@@ -45,7 +51,7 @@ impl<D: Disk> Machine<'_, D> {
         self.create(MARK, proposal.to().as_bytes())?;
         let mut told =
             |line: &str| listener(Progress { direction, phase: Phase::Stage, subject: Some(line.to_owned()) });
-        match self.stage(&way, &mut told) {
+        match self.stage(&way, &mut told, wanted) {
             Ok(()) => Ok(true),
             Err(trouble) => {
                 // One that stays is locked, and replaced by the next.

@@ -49,6 +49,13 @@ pub enum OsError {
         /// How long it was waited for.
         seconds: u64,
     },
+    /// Nobody waits for it any more.
+    #[error("{backend} was stopped while it was to {action}: another update is wanted meanwhile")]
+    GivenUp {
+        backend: Backend,
+        /// What was asked.
+        action: &'static str,
+    },
     /// It went away in the middle of its work, and nobody knows how that ended.
     #[error("{backend} went away while it was to {action}")]
     Vanished {
@@ -119,6 +126,7 @@ impl OsError {
             Self::Failed { .. }
             | Self::Busy { .. }
             | Self::TooSlow { .. }
+            | Self::GivenUp { .. }
             | Self::Vanished { .. }
             | Self::Unreachable { .. } => Class::Transient,
             Self::Sysroot { .. } if is_full(self) => Class::Transient,
@@ -139,6 +147,7 @@ impl OsError {
             Self::Failed { backend, .. } | Self::TooSlow { backend, .. } | Self::Vanished { backend, .. } => {
                 format!("see \"journalctl -u {}\"; it is tried again", service(*backend))
             }
+            Self::GivenUp { .. } => "nothing needs to be done: the update that is wanted now is prepared".to_owned(),
             Self::Busy { .. } => "wait for it, or end it; then try again".to_owned(),
             Self::Unreachable { backend, .. } => format!("see \"journalctl -u {}\"", service(*backend)),
             Self::Unable { .. } => "build what it needs into the OS image instead".to_owned(),

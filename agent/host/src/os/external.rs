@@ -6,7 +6,7 @@ use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 use ostler_core::os::state::Installed;
 
-use super::{OsBackend, OsError, Sysroot, Told};
+use super::{IsWanted, OsBackend, OsError, Sysroot, Told};
 
 const STAGE: &str = "stage the deployment";
 
@@ -36,7 +36,7 @@ impl OsBackend for External {
         self.stage(order, &mut |_| {})
     }
 
-    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+    fn stage_while(&self, order: &Order, told: Told<'_>, _: IsWanted<'_>) -> Result<(), OsError> {
         if !order.packages.is_empty() {
             return Err(unable("layer or remove packages"));
         }

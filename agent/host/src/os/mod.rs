@@ -31,6 +31,9 @@ use lock::SysrootLock;
 /// Where progress is told, one line at a time, for people.
 pub type Told<'t> = &'t mut dyn FnMut(&str);
 
+/// Whether somebody still waits for what is done.
+pub type IsWanted<'w> = &'w dyn Fn() -> bool;
+
 /// What makes deployments. Everything asked of it can be asked again.
 pub trait OsBackend {
     /// Which one it is.
@@ -44,7 +47,12 @@ pub trait OsBackend {
 
     /// Makes one new deployment, which the next restart finishes, from the booted one. One that was staged before is
     /// replaced. Waits for others, within bounds.
-    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError>;
+    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+        self.stage_while(order, told, &|| true)
+    }
+
+    /// The same, given up within seconds while it fetches and is not wanted any more.
+    fn stage_while(&self, order: &Order, told: Told<'_>, wanted: IsWanted<'_>) -> Result<(), OsError>;
 
     /// Drops the staged deployment, if there is one.
     fn discard(&self) -> Result<(), OsError>;

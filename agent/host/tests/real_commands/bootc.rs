@@ -204,6 +204,14 @@ pub fn reattaches(machine: &Container) {
     assert_eq!(bus.service(SWITCH_UNIT).unwrap(), None);
 }
 
+pub fn given_up(machine: &Container) {
+    let (bootc, deployments) = backend(machine, false);
+    let error = bootc.stage_while(&order("slow", None), &mut |_| {}, &|| calls(&deployments).is_empty()).unwrap_err();
+    assert!(matches!(error, OsError::GivenUp { .. }), "{error:?}");
+    assert_eq!(connect(machine).service(SWITCH_UNIT).unwrap(), None, "it was stopped");
+    assert!(!deployments.state.join("staged").exists());
+}
+
 pub fn names_lock_holder(machine: &Container) {
     let (bootc, deployments) = backend(machine, false);
     fs::create_dir_all(machine.path("ostree")).unwrap();

@@ -38,6 +38,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("bootc's failures are told apart", bootc::failures),
     ("what bootc staged wrongly is dropped", bootc::mismatch),
     ("a bootc of an agent before this one is waited for", bootc::reattaches),
+    ("a bootc that nobody waits for any more is stopped", bootc::given_up),
     ("whoever keeps bootc waiting for the lock is named", bootc::names_lock_holder),
     ("others are named", bootc::occupied),
     ("a boot loader is written once its risk is accepted", bootloader::written),

@@ -333,6 +333,16 @@ fn who_holds_the_lock_on_the_deployments_is_named() {
 }
 
 #[test]
+fn a_transaction_that_nobody_waits_for_any_more_is_cancelled() {
+    let daemon = Daemon::start();
+    daemon.script([Act::WaitForCancel, Act::Finish(Err("Operation was cancelled"))]);
+    let wanted = || daemon.calls().is_empty();
+    let error = driver(&daemon, limits()).stage_while(&to_image(), &mut |_| (), &wanted).unwrap_err();
+    assert!(matches!(error, OsError::GivenUp { .. }), "{error:?}");
+    assert_eq!(daemon.calls(), [update(OPTIONS), "Cancel".to_owned()]);
+}
+
+#[test]
 fn a_transaction_that_takes_too_long_is_cancelled() {
     let daemon = Daemon::start();
     let driver = driver(&daemon, Limits { transaction: Duration::from_secs(1), ..limits() });

@@ -1,8 +1,12 @@
 //! The loop, with a test in the place of the applier: no reason to turn is lost that comes in the middle of a turn.
 
 use nix::sys::signal::{Signal as Kind, raise};
+use ostler_core::disruption::Action;
+use ostler_core::kernel::KernelType;
 use ostler_core::node::duties::{Course, Pinned};
 use ostler_core::node::{Gates, NodeView, keys};
+use ostler_core::protocol::{Destination, Forecast, Prepare, Prepared, Ticket};
+use ostler_core::step::{Deployment, Step};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
@@ -52,11 +56,12 @@ impl Surroundings {
 async fn agent() -> (Worker, Surroundings) {
     let (changes, heard) = unbounded_channel();
     let heard = futures_util::stream::unfold(heard, |mut heard| async { Some((heard.recv().await?, heard)) });
-    let cluster = Double::new(|asked| match asked.line.split('?').next() {
-        Some("GET /apis/machineconfiguration.openshift.io/v1/machineconfigs/b") => {
-            double::Reply::Json(200, serde_json::json!({"metadata": {"name": "b"}, "spec": {}}))
+    let cluster = Double::new(|asked| {
+        let path = asked.line.split('?').next().unwrap_or_default();
+        match path.strip_prefix("GET /apis/machineconfiguration.openshift.io/v1/machineconfigs/") {
+            Some(name) => double::Reply::Json(200, serde_json::json!({"metadata": {"name": name}, "spec": {}})),
+            None => double::Reply::Refused,
         }
-        Some(_) | None => double::Reply::Refused,
     });
     let client = cluster.cluster().await;
     let (root, questions) = double();
@@ -172,12 +177,12 @@ fn wanting(config: &str) -> Change {
 }
 
 /// Answers every question for the machine's state, until another one is put.
-async fn answered(around: &mut Surroundings) -> Request {
+async fn answered(around: &mut Surroundings) -> Question {
     loop {
         let question = tokio::time::timeout(PATIENCE, around.questions.recv()).await;
         let question = question.expect("the agent asked nothing").unwrap();
         if question.request != Request::Status {
-            return question.request;
+            return question;
         }
         question
             .answer
@@ -200,16 +205,78 @@ async fn an_update_waits_for_the_first_read_of_everything_that_decides_it() {
             around.hear(change);
             let mut account = around.account.clone();
             tokio::select! {
-                request = answered(&mut around) => panic!("{request:?}"),
+                question = answered(&mut around) => panic!("{:?}", question.request),
                 told = account.wait_for(|account| account.next == next) => drop(told.unwrap()),
             }
         }
         around.hear(Change::Gates(Gates::default()));
-        let request = answered(&mut around).await;
+        let request = answered(&mut around).await.request;
         assert!(matches!(request, Request::Prepare(_)), "{request:?}");
     };
     tokio::select! {
         _ = worker.work() => panic!("the agent ended"),
         () = script => {}
     }
+}
+
+/// The next question, which is to prepare a configuration.
+async fn prepared(around: &mut Surroundings, name: &str) -> Question {
+    let question = answered(around).await;
+    let Request::Prepare(Prepare { to: Destination::Config(config), .. }) = &question.request else {
+        panic!("{:?}", question.request)
+    };
+    assert_eq!(config.name().as_deref(), Some(name));
+    question
+}
+
+#[tokio::test]
+async fn a_pull_for_an_update_that_is_not_wanted_any_more_is_given_up() {
+    let _alone = SIGNALS.lock().await;
+    let (worker, mut around) = agent().await;
+    let script = async {
+        around.hear(wanting("b"));
+        let read =
+            [Change::Back, Change::Settings(None), Change::ControllerConfig(None), Change::Gates(Gates::default())];
+        read.into_iter().for_each(|change| around.hear(change));
+        let ticket = Ticket("t".to_owned());
+        let reply = Prepared {
+            ticket: ticket.clone(),
+            from: "a".to_owned(),
+            actions: vec![Action::Reboot],
+            drain: true,
+            os: true,
+            steps: vec![stage_os()],
+            warnings: Vec::new(),
+            forecast: Forecast::default(),
+            base_known: true,
+        };
+        prepared(&mut around, "b").await.answer.send(Reply::Prepared(Box::new(reply))).unwrap();
+        let pull = answered(&mut around).await;
+        assert_eq!(pull.request, Request::Stage { ticket });
+        around.hear(Change::Settings(None));
+        settle().await;
+        assert!(!(pull.given_up)(), "what does not matter to it does not end it");
+        around.hear(wanting("c"));
+        settle().await;
+        assert!((pull.given_up)());
+        // As from a connection that was cut.
+        drop(pull.answer);
+        prepared(&mut around, "c").await;
+    };
+    tokio::select! {
+        _ = worker.work() => panic!("the agent ended"),
+        () = script => {}
+    }
+}
+
+fn stage_os() -> Step {
+    let deployment = Deployment {
+        image: String::new(),
+        kernel_type: KernelType::Default,
+        extensions: Vec::new(),
+        extensions_image: String::new(),
+        kernel_arguments: Default::default(),
+        own_arguments: Vec::new(),
+    };
+    Step::StageOs(deployment)
 }

@@ -14,7 +14,7 @@ use ostler_core::os::image::{Expected, Pinned};
 use ostler_core::os::order::Order;
 
 use super::lock::SysrootLock;
-use super::{OsBackend, OsError, Sysroot, Told, set_line};
+use super::{IsWanted, OsBackend, OsError, Sysroot, Told, set_line};
 use crate::disk::Disk;
 use crate::systemd::bus::{Bus, Limits};
 use crate::systemd::transient::{Command, Ended, Runner, Shutdown};
@@ -99,7 +99,9 @@ impl<D: Disk> Bootc<D> {
     /// What a command that changes nothing prints.
     fn ask(&self, runner: &Runner<'_, D>, description: &str, arguments: &[&str]) -> Result<Vec<u8>, OsError> {
         let argv = self.argv(arguments);
-        let ended = self.run(runner, &command(STATUS_UNIT, description, &argv, &plain()), STATUS, &mut |_| ())?;
+        let plain = plain();
+        let command = command(STATUS_UNIT, description, &argv, &plain);
+        let ended = self.run(runner, &command, STATUS, (&mut |_| (), &|| true))?;
         Ok(ended.stdout.unwrap_or_default())
     }
 
@@ -109,22 +111,30 @@ impl<D: Disk> Bootc<D> {
         runner: &Runner<'_, D>,
         command: &Command<'_>,
         action: &'static str,
-        told: Told<'_>,
+        (told, wanted): (Told<'_>, IsWanted<'_>),
     ) -> Result<Ended, OsError> {
         let mut watch = self.lock.watch(Some(command.unit));
-        let ended = runner.run_and_watch(command, &mut || _ = watch.look(told));
+        let ended = runner.run_and_watch(command, &mut || {
+            watch.look(told);
+            wanted()
+        });
         let ended = ended.map_err(|error| trouble::of_running(error, action, watch.look(told)))?;
         if ended.succeeded() { Ok(ended) } else { Err(trouble::of_end(&ended, action, watch.look(told))) }
     }
 
     /// Makes an image the staged deployment.
-    fn switch(&self, runner: &Runner<'_, D>, wanted: &Expected, told: Told<'_>) -> Result<(), OsError> {
-        let name = wanted.image.to_string();
+    fn switch(
+        &self,
+        runner: &Runner<'_, D>,
+        expected: &Expected,
+        (told, wanted): (Told<'_>, IsWanted<'_>),
+    ) -> Result<(), OsError> {
+        let name = expected.image.to_string();
         let mut arguments = vec!["switch", "--transport", "registry"];
         arguments.extend(self.settings.enforce_signatures.then_some("--enforce-container-sigpolicy"));
         arguments.push(&name);
         let argv = self.argv(&arguments);
-        if self.staged_before(runner, &argv, wanted, told)? {
+        if self.staged_before(runner, &argv, expected, (&mut *told, wanted))? {
             return Ok(());
         }
         self.lock.wait(self.settings.others, told)?;
@@ -132,8 +142,8 @@ impl<D: Disk> Bootc<D> {
         self.sysroot.discard()?;
         told(&format!("bootc fetches and stages {name}"));
         let description = format!("Ostler: bootc switch to {name}");
-        self.run(runner, &command(SWITCH_UNIT, &description, &argv, &plain()), STAGE, told)?;
-        self.verify(wanted)
+        self.run(runner, &command(SWITCH_UNIT, &description, &argv, &plain()), STAGE, (told, wanted))?;
+        self.verify(expected)
     }
 
     /// Whether a bootc that was started before, perhaps by an agent before this one, has done it.
@@ -141,31 +151,34 @@ impl<D: Disk> Bootc<D> {
         &self,
         runner: &Runner<'_, D>,
         argv: &[String],
-        wanted: &Expected,
-        told: Told<'_>,
+        expected: &Expected,
+        (told, wanted): (Told<'_>, IsWanted<'_>),
     ) -> Result<bool, OsError> {
         let running = runner.running(SWITCH_UNIT).map_err(|error| trouble::of_running(error, STAGE, None))?;
         if running.is_some_and(|running| running.runs(argv)) {
-            told(&format!("bootc is fetching {} already; waiting for it", wanted.image));
+            told(&format!("bootc is fetching {} already; waiting for it", expected.image));
         }
         let mut watch = self.lock.watch(Some(SWITCH_UNIT));
-        let attached = runner.attach_and_watch(SWITCH_UNIT, argv, &mut || _ = watch.look(told));
+        let attached = runner.attach_and_watch(SWITCH_UNIT, argv, &mut || {
+            watch.look(told);
+            wanted()
+        });
         let attached = attached.map_err(|error| trouble::of_running(error, STAGE, watch.look(told)))?;
-        Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(wanted).is_ok())
+        Ok(attached.is_some_and(|ended| ended.succeeded()) && self.verify(expected).is_ok())
     }
 
     /// Sees to it that what is staged is what was asked for, and drops it otherwise. bootc is not asked: its status waits for
     /// whoever has the lock by now.
-    fn verify(&self, wanted: &Expected) -> Result<(), OsError> {
+    fn verify(&self, expected: &Expected) -> Result<(), OsError> {
         let Some(staged) = self.sysroot.read()?.staged else {
             return Err(trouble::failed(STAGE, "it said that it had, but nothing is staged".to_owned()));
         };
-        if wanted.is(staged.digest.as_deref()) {
+        if expected.is(staged.digest.as_deref()) {
             return Ok(());
         }
         self.sysroot.discard()?;
         let found = staged.digest.as_deref().unwrap_or("without a digest");
-        let message = format!("the staged image is {found}, not {}; it was dropped", wanted.image.digest());
+        let message = format!("the staged image is {found}, not {}; it was dropped", expected.image.digest());
         Err(OsError::Refused { backend: Backend::Bootc, action: STAGE, message })
     }
 }
@@ -200,14 +213,14 @@ impl<D: Disk> OsBackend for Bootc<D> {
         }
     }
 
-    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+    fn stage_while(&self, order: &Order, told: Told<'_>, wanted: IsWanted<'_>) -> Result<(), OsError> {
         self.accepts(order)?;
         match &order.image {
             Some(image) => {
                 let image = Pinned::parse(image).map_err(|error| trouble::refused(STAGE, error.to_string()))?;
                 let bus = self.connect(STAGE)?;
-                let wanted = Expected { image, manifest: order.manifest.clone() };
-                self.switch(&self.runner(&bus), &wanted, told)?;
+                let expected = Expected { image, manifest: order.manifest.clone() };
+                self.switch(&self.runner(&bus), &expected, (&mut *told, wanted))?;
             }
             None if order.kargs.is_some() => {
                 self.lock.wait(self.settings.others, told)?;

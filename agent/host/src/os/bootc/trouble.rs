@@ -40,6 +40,7 @@ pub(super) fn of_running(error: TransientError, action: &'static str, holder: Op
         {
             OsError::Busy { occupant: named(holder), seconds }
         }
+        TransientError::GivenUp { .. } => OsError::GivenUp { backend: BACKEND, action },
         TransientError::TooSlow { seconds, .. } => OsError::TooSlow { backend: BACKEND, action, seconds },
         TransientError::Vanished { .. } => {
             OsError::Vanished { backend: BACKEND, action, source: Some(Box::new(error)) }

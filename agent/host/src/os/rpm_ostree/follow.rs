@@ -1,15 +1,20 @@
 //! One transaction from its start to its end, over the socket that the daemon keeps for it.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout};
 use zbus::{Connection, Message, MessageStream, OwnedVariant, fdo};
 
 use super::Limits;
 use super::telling::Telling;
 use super::wire::{PROPERTIES, TRANSACTION};
+use crate::os::IsWanted;
+
+/// How often it is looked whether somebody still waits.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 
 /// How a transaction ended for us.
 pub(super) enum End {
@@ -19,26 +24,40 @@ pub(super) enum End {
     Failed(String),
     /// The socket was closed, or could not be opened, before the daemon had said how it ended.
     Vanished(Option<zbus::Error>),
-    /// Not in time; it was cancelled, and may still be under way.
-    TooSlow,
+    /// Not in time, or nobody waits for it any more; it was cancelled, and may still be under way.
+    GivenUp,
 }
 
 /// Starts the transaction that waits at an address, unless somebody did already, and waits for its end.
-pub(super) async fn follow(address: &str, limits: Limits, telling: &mut Telling<'_>) -> End {
+pub(super) async fn follow(address: &str, limits: Limits, telling: &mut Telling<'_>, wanted: IsWanted<'_>) -> End {
     let peer = match connect(address, limits).await {
         Ok(peer) => peer,
         Err(error) => return End::Vanished(error),
     };
     let mut messages = MessageStream::from(&peer);
-    let deadline = Instant::now() + limits.transaction;
-    let end = match timeout_at(deadline, run(&peer, &mut messages, telling)).await {
-        Ok(end) => end,
-        Err(_) => give_up(&peer, &mut messages, limits, telling).await,
+    let ended = {
+        let (run, limit) = (pin!(run(&peer, &mut messages, telling)), pin!(no_longer(limits, wanted)));
+        match select(run, limit).await {
+            Either::Left((end, _)) => Some(end),
+            Either::Right(_) => None,
+        }
+    };
+    let end = match ended {
+        Some(end) => end,
+        None => give_up(&peer, &mut messages, limits, telling).await,
     };
     drop(messages);
     // The transaction is under way for the daemon until nobody listens any more.
     let _ = timeout(limits.call, peer.close()).await;
     end
+}
+
+/// Ends when there is no more time, or nobody waits any more.
+async fn no_longer(limits: Limits, wanted: IsWanted<'_>) {
+    let deadline = Instant::now() + limits.transaction;
+    while wanted() && Instant::now() < deadline {
+        sleep_until(deadline.min(Instant::now() + BETWEEN_LOOKS)).await;
+    }
 }
 
 /// Starts and listens at once: what is not listened to would hold up the answer to the start.
@@ -82,7 +101,7 @@ async fn give_up(peer: &Connection, messages: &mut MessageStream, limits: Limits
         }
         None
     };
-    timeout(limits.call, end).await.ok().flatten().unwrap_or(End::TooSlow)
+    timeout(limits.call, end).await.ok().flatten().unwrap_or(End::GivenUp)
 }
 
 /// Passes on what a message says; an end if it is one.

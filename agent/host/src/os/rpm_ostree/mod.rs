@@ -20,7 +20,7 @@ use ostler_core::os::order::Order;
 use tokio::runtime::{Builder, Runtime};
 
 use super::lock::SysrootLock;
-use super::{OsBackend, OsError, Sysroot, Told, set_line};
+use super::{IsWanted, OsBackend, OsError, Sysroot, Told, set_line};
 use steps::{NOT_DROPPED, Work};
 use telling::Telling;
 use wire::Session;
@@ -80,13 +80,14 @@ impl RpmOstree {
     fn work(
         &self,
         action: &'static str,
-        told: Told<'_>,
+        (told, wanted): (Told<'_>, IsWanted<'_>),
         job: impl AsyncFnOnce(&mut Work<'_>) -> Result<(), OsError>,
     ) -> Result<(), OsError> {
         self.runtime.block_on(async {
             let session = Session::open(self.address.as_deref(), self.limits, action).await?;
             session.register().await?;
-            let mut work = Work { session: &session, trust: self.trust, lock: &self.lock, telling: Telling::new(told) };
+            let telling = Telling::new(told);
+            let mut work = Work { session: &session, trust: self.trust, lock: &self.lock, telling, wanted };
             let done = job(&mut work).await;
             session.close().await;
             done
@@ -116,9 +117,9 @@ impl OsBackend for RpmOstree {
         Ok(())
     }
 
-    fn stage(&self, order: &Order, told: Told<'_>) -> Result<(), OsError> {
+    fn stage_while(&self, order: &Order, told: Told<'_>, wanted: IsWanted<'_>) -> Result<(), OsError> {
         let mut line_is_left = false;
-        self.work("stage a deployment", told, async |work| {
+        self.work("stage a deployment", (told, wanted), async |work| {
             line_is_left = work.stage(order).await?;
             Ok(())
         })?;
@@ -131,10 +132,10 @@ impl OsBackend for RpmOstree {
     }
 
     fn discard(&self) -> Result<(), OsError> {
-        self.work("drop the staged deployment", &mut |_| (), async |work| work.discard().await)
+        self.work("drop the staged deployment", (&mut |_| (), &|| true), async |work| work.discard().await)
     }
 
     fn forget(&self) -> Result<(), OsError> {
-        self.work("drop the rollback deployment", &mut |_| (), async |work| work.forget().await)
+        self.work("drop the rollback deployment", (&mut |_| (), &|| true), async |work| work.forget().await)
     }
 }

@@ -1,6 +1,7 @@
 //! What it takes to do what is asked: transactions one after another, each of which leaves something that can be seen.
 
 use ostler_core::kargs;
+use ostler_core::os::backend::Backend;
 use ostler_core::os::order::Order;
 
 use super::follow::{End, follow};
@@ -8,8 +9,8 @@ use super::telling::Telling;
 use super::turn::Turn;
 use super::wire::{Denied, Options, Session, too_slow};
 use super::{Trust, request, verdict};
-use crate::os::OsError;
 use crate::os::lock::SysrootLock;
+use crate::os::{IsWanted, OsError};
 
 /// What is told where the kernel arguments could not be set, and what lacks them could not be dropped.
 pub(super) const NOT_DROPPED: &str = "the staged deployment lacks its kernel arguments, and could not be dropped";
@@ -20,6 +21,7 @@ pub(super) struct Work<'w> {
     pub trust: Trust,
     pub lock: &'w SysrootLock,
     pub telling: Telling<'w>,
+    pub wanted: IsWanted<'w>,
 }
 
 /// One transaction.
@@ -106,7 +108,7 @@ impl Work<'_> {
 
     async fn run(&mut self, step: Step<'_>) -> Result<(), OsError> {
         let address = self.begin(&step).await?;
-        let end = follow(&address, self.session.limits, &mut self.telling).await;
+        let end = follow(&address, self.session.limits, &mut self.telling, self.wanted).await;
         self.telling.end();
         match end {
             End::Done => {
@@ -115,7 +117,10 @@ impl Work<'_> {
                 Ok(())
             }
             End::Failed(text) => Err(verdict::of(self.session.action, &text)),
-            End::TooSlow => Err(too_slow(self.session.action, self.session.limits.transaction)),
+            End::GivenUp if !(self.wanted)() => {
+                Err(OsError::GivenUp { backend: Backend::RpmOstree, action: self.session.action })
+            }
+            End::GivenUp => Err(too_slow(self.session.action, self.session.limits.transaction)),
             End::Vanished(error) => {
                 self.telling.say("rpm-ostree went away; looking at what it has done");
                 if self.reached(&step).await.unwrap_or(false) { Ok(()) } else { Err(self.session.vanished(error)) }

@@ -37,6 +37,12 @@ pub enum TransientError {
         /// The end of its standard output so far.
         said: String,
     },
+    /// Nobody waits for it any more, so that we have stopped it.
+    #[error("{unit} was stopped, because nobody waits for it")]
+    GivenUp {
+        /// The service.
+        unit: String,
+    },
     /// Somebody has stopped it, or cleared it away.
     #[error("{unit} was stopped by somebody else, and its result is lost")]
     Vanished {

@@ -27,6 +27,9 @@ const MOST_STDERR: u64 = 16 << 20;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 const PRIVATE: Attributes = Attributes { mode: 0o700, uid: 0, gid: 0 };
 
+/// What is done every few seconds while a command runs. It says whether the command is to go on.
+type Watch<'w> = &'w mut dyn FnMut() -> bool;
+
 /// Runs commands as services.
 #[derive(Debug)]
 pub struct Runner<'r, D> {
@@ -42,11 +45,11 @@ impl<D: Disk> Runner<'_, D> {
     /// Runs a command and waits for its end. What runs already under that name is waited for: if it is the same, its end
     /// is the answer, and if it is another, this one comes after it.
     pub fn run(&self, command: &Command<'_>) -> Result<Ended, TransientError> {
-        self.run_and_watch(command, &mut || ())
+        self.run_and_watch(command, &mut || true)
     }
 
-    /// The same, with something to be done every few seconds until it has ended.
-    pub fn run_and_watch(&self, command: &Command<'_>, watch: &mut dyn FnMut()) -> Result<Ended, TransientError> {
+    /// The same, with something to be done every few seconds until it has ended. Where that says no, the command is stopped.
+    pub fn run_and_watch(&self, command: &Command<'_>, watch: Watch<'_>) -> Result<Ended, TransientError> {
         let unit = command.unit;
         if !self.running(unit)?.is_some_and(|running| running.runs(command.argv)) {
             self.make_way(unit)?;
@@ -58,15 +61,15 @@ impl<D: Disk> Runner<'_, D> {
     /// The end of a command that was started before, perhaps by a process before us, and whose result nobody has
     /// collected; waits if it still runs. `None` when there is none, or when it is another command.
     pub fn attach(&self, unit: &str, argv: &[String]) -> Result<Option<Ended>, TransientError> {
-        self.attach_and_watch(unit, argv, &mut || ())
+        self.attach_and_watch(unit, argv, &mut || true)
     }
 
-    /// The same, with something to be done every few seconds until it has ended.
+    /// The same, watched as by [`Self::run_and_watch`].
     pub fn attach_and_watch(
         &self,
         unit: &str,
         argv: &[String],
-        watch: &mut dyn FnMut(),
+        watch: Watch<'_>,
     ) -> Result<Option<Ended>, TransientError> {
         match self.service(unit)? {
             Some(service) if service.runs(argv) => self.collect(unit, watch).map(Some),
@@ -115,7 +118,7 @@ impl<D: Disk> Runner<'_, D> {
         }
     }
 
-    fn wait(&self, unit: &str, watch: &mut dyn FnMut()) -> Result<Option<Service>, TransientError> {
+    fn wait(&self, unit: &str, watch: Watch<'_>) -> Result<Option<Service>, TransientError> {
         let start = Instant::now();
         loop {
             let left = self.patience.saturating_sub(start.elapsed());
@@ -124,11 +127,14 @@ impl<D: Disk> Runner<'_, D> {
             if left <= BETWEEN_LOOKS || service.as_ref().is_none_or(Service::has_ended) {
                 return Ok(service);
             }
-            watch();
+            if !watch() {
+                self.release(unit)?;
+                return Err(TransientError::GivenUp { unit: unit.to_owned() });
+            }
         }
     }
 
-    fn collect(&self, unit: &str, watch: &mut dyn FnMut()) -> Result<Ended, TransientError> {
+    fn collect(&self, unit: &str, watch: Watch<'_>) -> Result<Ended, TransientError> {
         let ended = self.wait(unit, watch)?;
         // By itself it ends active or failed, and stays so.
         let Some(service) = ended.filter(|service| service.active != "inactive") else {

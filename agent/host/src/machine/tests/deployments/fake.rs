@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{LOCK, NEW, PLAIN, STAGED, STATE};
 use crate::disk::memory::MemoryDisk;
 use crate::disk::{Disk, RootPath};
-use crate::os::{OsBackend, OsError, OsHost, Outlook, Sysroot, Told};
+use crate::os::{IsWanted, OsBackend, OsError, OsHost, Outlook, Sysroot, Told};
 
 /// What the boot loader of the machine knows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -162,7 +162,10 @@ impl OsBackend for &Deployments<'_> {
         }
     }
 
-    fn stage(&self, order: &Order, _told: Told<'_>) -> Result<(), OsError> {
+    fn stage_while(&self, order: &Order, _told: Told<'_>, wanted: IsWanted<'_>) -> Result<(), OsError> {
+        if !wanted() {
+            return Err(OsError::GivenUp { backend: Backend::Bootc, action: "stage" });
+        }
         if let Some(message) = self.broken.borrow_mut().pop() {
             let (backend, action) = (Backend::RpmOstree, "stage");
             return Err(OsError::Failed { backend, action, message: message.to_owned() });

@@ -4,7 +4,7 @@ use super::*;
 
 fn stage_on(machine: &Machine<'_, MemoryDisk>, target: &Recorded) -> Result<(), Trouble> {
     let proposal = transaction::propose(machine, target.clone(), &Rules::default())?.unwrap();
-    assert!(machine.stage_ahead(&proposal, &mut |_| {})?, "it brings an operating system");
+    assert!(machine.stage_ahead(&proposal, &mut |_| {}, &|| true)?, "it brings an operating system");
     Ok(())
 }
 
@@ -94,4 +94,15 @@ fn a_lock_that_goes_with_a_replaced_deployment_is_put_back() {
     assert!(is_locked(&node));
     node.restart(Restart::Clean);
     assert_eq!((end(&node), staged_for(&node)), ("old", None));
+}
+
+#[test]
+fn what_is_not_wanted_any_more_is_not_left_staged() {
+    let node = settled_node();
+    let machine = node.machine();
+    let proposal = transaction::propose(&machine, new_target(), &Rules::default()).unwrap().unwrap();
+    let trouble = machine.stage_ahead(&proposal, &mut |_| {}, &|| false).unwrap_err();
+    assert_eq!(trouble.class(), Class::Transient, "{}", trouble.reason());
+    drop(machine);
+    assert_eq!((node.state().staged, is_locked(&node), staged_for(&node)), (None, false, None));
 }
