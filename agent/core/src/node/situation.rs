@@ -22,6 +22,8 @@ pub struct Situation {
     pub phase: Phase,
     /// The update it is at, as far as it is known: after a restart of the agent it is not known any more.
     pub update: Option<Update>,
+    /// The configuration whose operating system is staged ahead.
+    pub staged_for: Option<String>,
     /// Its state, from which everything that is published of its state comes.
     pub verdict: Verdict,
     /// What is asked of the drain controller; nothing leaves what was asked last.

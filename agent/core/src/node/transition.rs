@@ -122,6 +122,7 @@ mod tests {
             finalization_failure: None,
             bootstrap: None,
             boot_image: None,
+            staged_for: None,
             duties: crate::node::Duties::default(),
         }
     }

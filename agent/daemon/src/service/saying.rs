@@ -42,6 +42,7 @@ impl Worker {
             desired: node.and_then(NodeView::desired),
             phase: decision.phase,
             update: update.or_else(|| self.report.update()),
+            staged_for: self.machine.staged_for.clone(),
             verdict,
             drain: decision.drain.clone(),
             irreconcilable: if self.known.gates.irreconcilable {

@@ -235,6 +235,7 @@ fn situation(config: &str, desired: ConfigRef, decision: &Decision) -> Situation
         finalization_failure: None,
         bootstrap: None,
         boot_image: None,
+        staged_for: None,
         duties: Duties::default(),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn settled(node: &str, config: &str) -> Situation {
         finalization_failure: None,
         bootstrap: None,
         boot_image: None,
+        staged_for: None,
         duties: crate::node::Duties::default(),
     }
 }

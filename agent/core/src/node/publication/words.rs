@@ -48,6 +48,7 @@ pub(super) fn own(type_: &'static str, situation: &Situation) -> Word {
         known::RESUMED => resumed(situation),
         known::REBOOTED_NODE => rebooted(situation),
         known::NODE_DEGRADED => degraded(situation),
+        known::IMAGE_PULLED if change::is_staged_ahead(situation) => change::pulled_ahead(situation),
         known::APPLIED_FILES_AND_OS | known::APPLIED_FILES | known::APPLIED_OS_IMAGE | known::IMAGE_PULLED => {
             step(situation).map_or(Word::Ends, |step| change::child(type_, step, situation))
         }

@@ -37,6 +37,7 @@ fn situation() -> Situation {
         finalization_failure: None,
         bootstrap: None,
         boot_image: None,
+        staged_for: None,
         duties: Duties::default(),
     }
 }

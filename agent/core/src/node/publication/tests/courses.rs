@@ -237,6 +237,33 @@ fn a_restart_that_nobody_could_be_told_of_is_told_afterwards() {
 /// Drained AppliedFiles AppliedOSImage Cordoned RebootedNode Updated Uncordoned ImagePulledFromRegistry NodeDegraded
 /// PinnedImageSetsDegraded PinnedImageSetsProgressing`.
 #[test]
+fn an_image_that_is_pulled_before_the_drain_is_told_then() {
+    let image = format!("r.example.com/os@sha256:{}", "0".repeat(64));
+    let to = ConfigRef { config: "b".into(), image: Some(image.clone()) };
+    let planned = || Some(Update { to: to.clone(), ..update() });
+    let of = |phase| Situation { desired: Some(to.clone()), ..on_the_way(phase, planned()) };
+    let mut server = Server::new("n", "b");
+    server.gates.image_mode = true;
+    server.publish(&settled("n", "a"));
+    let pulling =
+        format!("ImagePulledFromRegistry Unknown ImagePulledFromRegistry: Pulling OS image {image} from registry");
+    let pulled = format!(
+        "ImagePulledFromRegistry True ImagePulledFromRegistry: Successfully pulled OS image {image} from registry"
+    );
+    let prepared =
+        "UpdatePrepared True UpdatePrepared: Update Compatible. Post Cfg Actions: [Reboot] Drain Required: true";
+    let wanting = "Updated False Updated: Node n needs an update";
+    publishes(&mut server, &of(Phase::Staging), "TFFFFFFFFFFFUFFF", &[prepared, wanting, &pulling]);
+    let staged = |phase| Situation { staged_for: Some("b".to_owned()), ..of(phase) };
+    publishes(&mut server, &staged(Phase::Draining), "TFFFFFFFFFFFTFFF", &[&pulled]);
+    server.publish(&staged(Phase::Executing));
+    assert_eq!(server.letters(), "TUFFFFUUFFFFTFFF");
+    // Taken back before anything was changed.
+    server.publish(&settled("n", "a"));
+    assert!(server.letters().ends_with("FFFF"), "{}", server.letters());
+}
+
+#[test]
 fn an_update_with_image_mode() {
     let image = format!("r.example.com/os@sha256:{}", "0".repeat(64));
     let to = ConfigRef { config: "b".into(), image: Some(image.clone()) };

@@ -117,6 +117,23 @@ fn os(step: Step, update: &Update, failure: Option<&str>) -> Word {
     }
 }
 
+/// Whether the image of the update is pulled, or was, before its change begins.
+pub(super) fn is_staged_ahead(situation: &Situation) -> bool {
+    situation.phase == Phase::Staging || situation.update.as_ref().is_some_and(|update| is_staged(situation, update))
+}
+
+fn is_staged(situation: &Situation, update: &Update) -> bool {
+    situation.staged_for.as_ref() == Some(&update.to.config)
+}
+
+/// What is said of the image of an update that has not begun.
+pub(super) fn pulled_ahead(situation: &Situation) -> Word {
+    situation
+        .update
+        .as_ref()
+        .map_or(Word::Ends, |update| image(if is_staged(situation, update) { Step::Done } else { Step::Begun }, update))
+}
+
 fn image(step: Step, update: &Update) -> Word {
     let Some(image) = update.to.image.as_deref().filter(|_| update.os) else { return Word::Ends };
     match step {

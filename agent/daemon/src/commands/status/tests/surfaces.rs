@@ -468,6 +468,7 @@ fn situation(report: &AgentReport, verdict: Verdict) -> Situation {
         finalization_failure: None,
         bootstrap: None,
         boot_image: None,
+        staged_for: None,
         duties: Duties::default(),
     }
 }
