@@ -5,11 +5,12 @@
 mod sandbox;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sandbox::{Answer, Sandbox, file, machine_config};
+use sandbox::{Answer, Sandbox, file, machine_config, programs, start_with};
 
 /// A file whose change takes neither a drain nor a restart.
 const QUIET: &str = "/var/lib/kubelet/config.json";
@@ -46,9 +47,35 @@ impl Node {
     }
 
     fn once(&self) -> Answer {
+        self.sandbox.ostler(&self.words())
+    }
+
+    fn words(&self) -> [&str; 8] {
         let desired = self.desired.to_str().unwrap();
-        let words = ["daemon", "--once", "--standalone", desired, "--node-name", "alone", "--metrics", "none"];
-        self.sandbox.ostler(&words)
+        ["daemon", "--once", "--standalone", desired, "--node-name", "alone", "--metrics", "none"]
+    }
+
+    /// The same with everything that agent and applier say to each other kept: the sizes of what was said to each applier
+    /// that was started, and of what it said.
+    fn once_overheard(&self) -> Vec<(u64, u64)> {
+        let (kept, wrapper) = (self.sandbox.outside().join("kept"), self.sandbox.outside().join("wrapper"));
+        fs::create_dir(&kept).unwrap();
+        let applier = programs().join("ostler-applier");
+        let script = format!(
+            "#!/bin/sh\ncd {} && name=$(mktemp XXXXXX) && tee $name.in | {} \"$@\" | tee $name.out\n",
+            kept.display(),
+            applier.display()
+        );
+        fs::write(&wrapper, script).unwrap();
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+        let root = self.sandbox.path("/");
+        let words = [&self.words()[..], &["--root", root.to_str().unwrap()]].concat();
+        let answer = start_with(&words, |command| _ = command.env("OSTLER_APPLIER", &wrapper)).end();
+        assert_eq!(answer.code, Some(0), "{answer}");
+        let names = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path());
+        let size = |path: PathBuf| fs::metadata(path).unwrap().len();
+        let appliers = names.filter(|path| path.extension().is_none());
+        appliers.map(|path| (size(path.with_extension("in")), size(path.with_extension("out")))).collect()
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -79,6 +106,18 @@ fn the_last_by_name_is_desired_unless_another_is_named() {
     node.put("desired", "rendered-1\n");
     assert_eq!(node.once().code, Some(0));
     assert_eq!(node.text(QUIET).as_deref(), Some("one"));
+}
+
+#[test]
+fn an_update_is_one_conversation_with_the_applier_in_which_a_configuration_is_told_once() {
+    let node = Node::new();
+    let text = "x".repeat(100_000);
+    node.want("rendered-1", QUIET, &text);
+    assert_eq!(node.once().code, Some(0));
+    node.want("rendered-2", QUIET, &text.replace('x', "y"));
+    let appliers = node.once_overheard();
+    let [(heard, said)] = appliers[..] else { panic!("{appliers:?}") };
+    assert!((100_000..200_000).contains(&heard) && said < 10_000, "{heard} bytes to it, {said} from it");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use answer::{Answer, programs};
 pub use canary::forms;
 pub use chance::{Chance, SEED};
 pub use configs::{base64, data, file, gzip, machine_config, text_file};
-pub use run::{PATIENCE, Running, start, until};
+pub use run::{PATIENCE, Running, start, start_with, until};
 pub use tree::{Tree, differences, tree, tree_with_times};
 
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\ncore:x:1000:1000:CoreOS Admin:/home/core:/bin/bash\n";

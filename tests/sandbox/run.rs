@@ -24,9 +24,15 @@ pub struct Running {
 
 /// Starts `ostler`.
 pub fn start(arguments: &[&str]) -> Running {
+    start_with(arguments, |_| ())
+}
+
+/// Starts `ostler` with something else about it.
+pub fn start_with(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Running {
     let mut command = Command::new(programs().join("ostler"));
     command.args(arguments).env("RUST_BACKTRACE", "1").env("NO_COLOR", "1").env_remove("OSTLER_APPLIER");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    change(&mut command);
     let mut child = command.spawn().expect("ostler starts");
     let streams = [collect(child.stdout.take()), collect(child.stderr.take())];
     Running { child, streams: Some(streams), name: arguments.join(" ") }
