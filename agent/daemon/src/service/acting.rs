@@ -140,11 +140,11 @@ impl Worker {
 
     async fn apply(&mut self) -> Result<String, Failure> {
         let Some(look) = self.look.take() else { return Ok("nothing was planned".to_owned()) };
-        let (Outlook::Ready(update), Some(Ready { ticket, steps, .. })) = (look.outlook, look.ready) else {
+        let (Outlook::Ready(update), Some(Ready { ticket, steps, connection, .. })) = (look.outlook, look.ready) else {
             return Ok("nothing was planned".to_owned());
         };
-        if !self.root.is_connected() {
-            return Ok("the applier has ended since the update was prepared".to_owned());
+        if connection != self.root.connection() {
+            return Ok("the applier that has prepared the update is gone".to_owned());
         }
         let os = update.os;
         self.tell(&Notice::UpdateBegun { config: update.to.config.clone(), os: update.os });

@@ -52,7 +52,7 @@ impl Worker {
                     self.keep_base().await?;
                 }
                 self.warn(&subject.desired.config, &prepared.warnings);
-                let (update, ready) = outlook::ready(subject, *prepared);
+                let (update, ready) = outlook::ready(subject, *prepared, self.root.connection());
                 Ok((Outlook::Ready(update), Some(ready)))
             }
             Reply::Nothing => Ok((outlook::nothing(subject), None)),

@@ -25,6 +25,8 @@ pub struct Ready {
     pub steps: Vec<Step>,
     /// Whether its operating system has yet to be staged.
     pub to_stage: bool,
+    /// The connection that it was prepared over.
+    pub connection: u64,
 }
 
 impl Look {
@@ -63,7 +65,7 @@ pub struct Subject {
 }
 
 /// An update that can be had, and what the applier keeps of it.
-pub fn ready(subject: &Subject, prepared: Prepared) -> (Update, Ready) {
+pub fn ready(subject: &Subject, prepared: Prepared, connection: u64) -> (Update, Ready) {
     let Prepared { ticket, from, actions, drain, os, steps, .. } = prepared;
     let update = Update {
         from,
@@ -75,7 +77,7 @@ pub fn ready(subject: &Subject, prepared: Prepared) -> (Update, Ready) {
         keys: steps.iter().any(|step| matches!(step, Step::SetSshKeys { .. })),
     };
     let to_stage = !subject.rollback && steps.iter().any(|step| matches!(step, Step::StageOs(_)));
-    (update, Ready { ticket, steps, to_stage })
+    (update, Ready { ticket, steps, to_stage, connection })
 }
 
 /// An update that the machine does not need.

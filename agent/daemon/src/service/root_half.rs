@@ -1,7 +1,7 @@
 //! The applier, asked without holding up the loop: each question has a thread of its own until it is answered.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
@@ -16,15 +16,19 @@ use super::stopwatch::Stopwatch;
 use crate::applier::{Connection, Line};
 use crate::cluster::Keeper;
 
-/// A connection between two questions.
-type Kept = Arc<Mutex<Option<Connection>>>;
+/// The connection between two questions, and how many there were so far.
+#[derive(Default)]
+struct Kept {
+    connection: Option<Connection>,
+    opened: u64,
+}
 
 /// Where the applier is found.
 #[derive(Clone)]
 pub struct RootHalf {
     root: Option<PathBuf>,
     /// Where the connection is kept for the next question; none where each question has its own.
-    kept: Option<Kept>,
+    kept: Option<Arc<Mutex<Kept>>>,
     /// Where a test answers instead.
     #[cfg(test)]
     double: Option<tokio::sync::mpsc::UnboundedSender<tests::Question>>,
@@ -93,18 +97,14 @@ impl RootHalf {
         Self { kept: Some(Arc::default()), ..self.clone() }
     }
 
-    /// Whether the connection of the last question is still there, if it was to be kept.
-    pub fn is_connected(&self) -> bool {
-        let open = |kept: &Kept| {
-            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.as_ref().is_some_and(Connection::is_open)
-        };
-        self.kept.as_ref().is_none_or(open)
+    /// Which connection is used: what was prepared over another one may be gone.
+    pub fn connection(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| lock(kept).opened)
     }
 
     /// Closes the connection: an applier that nobody is connected to ends.
     pub fn rest(&self) {
-        let Some(connection) = self.kept.as_ref().and_then(take) else { return };
+        let Some(connection) = self.kept.as_ref().and_then(|kept| lock(kept).connection.take()) else { return };
         // A child is waited for.
         drop(tokio::task::spawn_blocking(move || drop(connection)));
     }
@@ -127,8 +127,7 @@ impl RootHalf {
         let timed = Arc::new(Mutex::new(Stopwatch::default()));
         let watch = Arc::clone(&timed);
         let answer = tokio::task::spawn_blocking(move || {
-            let open = kept.as_ref().and_then(take).filter(Connection::is_open);
-            let mut connection = open.map_or_else(|| Connection::open(root.as_deref()), Ok)?;
+            let mut connection = connect(root.as_deref(), kept.as_deref())?;
             {
                 let mut waiting = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 anyhow::ensure!(!waiting.given_up, "the question was given up before it was put");
@@ -141,7 +140,7 @@ impl RootHalf {
             });
             watch.lock().unwrap_or_else(PoisonError::into_inner).end(Instant::now());
             if let Some(kept) = kept.filter(|_| answer.is_ok()) {
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+                lock(&kept).connection = Some(connection);
             }
             answer
         });
@@ -162,8 +161,19 @@ impl Keeper for RootHalf {
     }
 }
 
-fn take(kept: &Kept) -> Option<Connection> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner).take()
+/// The connection that was kept, or a new one.
+fn connect(root: Option<&Path>, kept: Option<&Mutex<Kept>>) -> Result<Connection> {
+    let open = kept.and_then(|kept| lock(kept).connection.take()).filter(Connection::is_open);
+    if let Some(connection) = open {
+        return Ok(connection);
+    }
+    let connection = Connection::open(root)?;
+    kept.into_iter().for_each(|kept| lock(kept).opened += 1);
+    Ok(connection)
+}
+
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The answer of a question whose thread has ended.

@@ -359,8 +359,8 @@ impl Worker {
     /// Sets the alarm for what is waited for.
     fn wait(&mut self, decision: Decision) -> Decision {
         let Next::Wait(wait) = &decision.next else { return decision };
-        // An update that was prepared is kept by the applier, which ends when nobody is connected to it.
-        if self.look.as_ref().is_none_or(|look| look.ready.is_none()) {
+        // What was prepared is kept for as long as workloads take to leave, and prepared again after any other wait.
+        if !matches!(wait, Wait::Controller { .. }) {
             self.root.rest();
         }
         match wait {
