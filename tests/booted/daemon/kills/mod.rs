@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use super::Agent;
+use crate::booted::wait_until;
 use crate::chance::Chance;
 use crate::node::{DRIVERS, Driver};
 use tally::{Run, Tally};
@@ -119,6 +120,9 @@ impl Victim {
 
     fn check(&mut self, from: usize, before: usize, cut: usize, tally: &mut Tally) -> Result<(), String> {
         let node = &self.agent.node;
+        // On a busy machine the agent may be at rest before the first service of the boot has started.
+        let boot = node.machine.boot_id();
+        wait_until("the first service has started", || probe::has_looked_in(node, &boot));
         let seen: Vec<_> = probe::seen(node, before).into_iter().collect::<Result<_, _>>()?;
         let first = *seen.get(cut - before).ok_or("no service has started after the kill")?;
         let last = *seen.last().unwrap_or(&from);

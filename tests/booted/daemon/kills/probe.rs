@@ -47,6 +47,11 @@ pub fn seen(node: &Node, since: usize) -> Vec<Result<usize, String>> {
     lines(node).lines().skip(since).map(judge).collect()
 }
 
+/// Whether it has written its line in a boot.
+pub fn has_looked_in(node: &Node, boot: &str) -> bool {
+    lines(node).lines().last().is_some_and(|line| line.starts_with(boot))
+}
+
 /// How many lines there are.
 pub fn count(node: &Node) -> usize {
     lines(node).lines().count()
