@@ -59,7 +59,7 @@ impl Worker {
                 }
                 change = self.outside.change() => {
                     self.pending = self.take(change).or(self.pending.take());
-                    if stages && !self.is_looked_at() {
+                    if stages && !self.is_still_desired() {
                         asking.give_up();
                     }
                 }
@@ -106,7 +106,7 @@ impl Worker {
             return Ok("nothing was planned".to_owned());
         };
         let reply = match self.put(Request::Stage { ticket }).await {
-            Err(_) if !self.is_looked_at() => {
+            Err(_) if !self.is_still_desired() => {
                 return Ok("another update is wanted than the one that was staged".to_owned());
             }
             reply => reply?,
@@ -125,10 +125,11 @@ impl Worker {
         }
     }
 
-    /// Whether the update that was looked at is still the one that is wanted.
-    fn is_looked_at(&self) -> bool {
+    /// Whether the configuration that was prepared is still the desired one. Other rules take no other operating system: what is
+    /// pulled for the old ones is found by the update that is prepared for the new ones.
+    fn is_still_desired(&self) -> bool {
         let subject = self.subject();
-        self.look.as_ref().is_some_and(|look| look.holds(subject.as_ref(), self.known.mounted))
+        self.look.as_ref().zip(subject).is_some_and(|(look, now)| look.subject.desired == now.desired)
     }
 
     async fn unstage(&mut self) -> Result<String, Failure> {

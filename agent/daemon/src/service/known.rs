@@ -195,14 +195,14 @@ fn without_noise(mut policy: serde_json::Value) -> serde_json::Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use ostler_core::api::MachineConfigNodeSpec;
     use ostler_core::machine_config::MachineConfig;
     use serde_json::json;
 
     use super::*;
 
-    fn settings(version: &str, sections: &[&str]) -> Change {
+    pub fn settings(version: &str, sections: &[&str]) -> Change {
         let object = json!({
             "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration",
             "metadata": {"name": "cluster", "resourceVersion": version, "generation": 1},

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 
 use super::super::blank_account;
+use super::super::known::tests::settings;
 use super::super::root_half::tests::{Question, double};
 use super::*;
 use crate::account::Account;
@@ -253,9 +254,9 @@ async fn a_pull_for_an_update_that_is_not_wanted_any_more_is_given_up() {
         prepared(&mut around, "b").await.answer.send(Reply::Prepared(Box::new(reply))).unwrap();
         let pull = answered(&mut around).await;
         assert_eq!(pull.request, Request::Stage { ticket });
-        around.hear(Change::Settings(None));
+        around.hear(settings("2", &["Disks"]));
         settle().await;
-        assert!(!(pull.given_up)(), "what does not matter to it does not end it");
+        assert!(!(pull.given_up)(), "other rules take no other image");
         around.hear(wanting("c"));
         settle().await;
         assert!((pull.given_up)());
